@@ -1,0 +1,100 @@
+//! The command line: data on stdout, messages and progress on stderr, and an exit code that says how it went.
+
+mod check;
+mod list;
+mod run;
+
+use crate::error::{Error, Result};
+use crate::scenario::Source;
+use clap::{Parser, Subcommand};
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Discrete-event simulator of staleness in distributed optimisation.
+#[derive(Debug, Parser)]
+#[command(version, about, after_help = "Exit codes: 0 ok; 1 finished, but the run diverged or an expectation failed; \
+2 the scenario or the command is wrong; 3 a file could not be read or written; 130 interrupted.")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run a scenario and show how stale its gradients were
+    Run(run::Options),
+    /// Check a scenario; print it with all defaults filled in, and what running it will cost
+    Check(check::Options),
+    /// Name every objective, optimiser, protocol and law of delay, with an example each
+    List(list::Options),
+}
+
+/// What is asked of every command that reads a scenario.
+#[derive(Debug, clap::Args)]
+struct Input {
+    /// The scenario, a RON file
+    file: PathBuf,
+    /// Use this seed in place of the scenario's
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Which independent repeat under the seed
+    #[arg(long, default_value_t = 0)]
+    replication: u64,
+}
+
+impl Input {
+    fn read(&self) -> Result<Source> {
+        Ok(Source { colour: colour(), ..Source::read(&self.file)? })
+    }
+
+    fn name(&self) -> String {
+        let name = self.file.file_name().unwrap_or(self.file.as_os_str());
+        name.to_string_lossy().into_owned()
+    }
+}
+
+/// How a command that did not fail came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Fine,
+    /// The run diverged, or an expectation failed.
+    Unmet,
+    Interrupted,
+}
+
+/// Whether messages may have colours: on a terminal, unless the user asked for none (no-color.org).
+fn colour() -> bool {
+    let asked_for_none = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    std::io::stderr().is_terminal() && !asked_for_none
+}
+
+/// Writes a result to stdout. A reader that has gone away (`| head`) is not an error.
+fn print(text: &str) -> Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Error::io(Path::new("stdout"), error)),
+        _ => Ok(()),
+    }
+}
+
+/// Runs the command that the user gave, and says how it went.
+pub fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let outcome = match &arguments.command {
+        Command::Run(options) => run::run(options),
+        Command::Check(options) => check::check(options),
+        Command::List(options) => list::list(options),
+    };
+    match outcome {
+        Ok(Verdict::Fine) => ExitCode::SUCCESS,
+        Ok(Verdict::Unmet) => ExitCode::from(1),
+        Ok(Verdict::Interrupted) => ExitCode::from(130),
+        Err(error) => {
+            // Problems of a scenario come rendered, each with its own heading.
+            let heading = if matches!(error, Error::Scenario(_)) { "" } else { "error: " };
+            let _ = writeln!(std::io::stderr(), "{heading}{error}");
+            ExitCode::from(error.exit_code())
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! `laggard run`.
+
+use super::{Input, Verdict, print};
+use crate::cluster::{Ended, Simulation};
+use crate::error::Result;
+use crate::output::{Folder, GradientFile, NoRows, SCENARIO, Stamp, summary_table, tables};
+use crate::record::{Answer, Gradients, GradientRow, Row, RowSink};
+use crate::report::{self, Heading};
+use crate::study::{Check, Outcome, Prepared, run as simulate};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+#[derive(Debug, clap::Args)]
+pub struct Options {
+    #[command(flatten)]
+    input: Input,
+    /// Write the result files to this folder
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print the summary as one JSON object
+    #[arg(long)]
+    json: bool,
+    /// Print nothing but errors and, with --json, the summary
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Rows of single gradients go to their file, if there is one.
+enum Sink {
+    None(NoRows),
+    File(Box<GradientFile>),
+}
+
+impl RowSink for Sink {
+    fn row(&mut self, row: &GradientRow) -> Result<()> {
+        match self {
+            Sink::None(sink) => sink.row(row),
+            Sink::File(sink) => sink.row(row),
+        }
+    }
+}
+
+pub fn run(options: &Options) -> Result<Verdict> {
+    let source = options.input.read()?;
+    let prepared = Prepared::new(&source, options.input.seed, options.input.replication)?;
+    let folder = options.out.as_deref().map(Folder::create).transpose()?;
+    let classes = prepared.scenario.class_names();
+    let heading = Heading {
+        scenario: options.input.name(),
+        protocol: prepared.scenario.protocol.name().to_owned(),
+        objective: prepared.scenario.objective.name().to_owned(),
+        classes: classes.clone(),
+    };
+    let stamp = prepared.stamp.clone();
+    let sink = match &folder {
+        Some(folder) if prepared.scenario.record.gradients != Gradients::None => {
+            Sink::File(Box::new(GradientFile::create(folder, classes, &stamp)?))
+        }
+        _ => Sink::None(NoRows),
+    };
+    let bar = progress(options.quiet, &prepared);
+    let stopped = interruption();
+    let outcome = simulate(prepared, sink, |simulation| {
+        bar.set_position(position(simulation));
+        !stopped.load(Ordering::Relaxed)
+    })?;
+    bar.finish_and_clear();
+    let verdict = verdict(&outcome);
+    let (outcome, sink) = take_sink(outcome);
+    if let Some(folder) = folder {
+        write(folder, &outcome, sink, &heading.classes, stamp)?;
+    }
+    if options.json {
+        print(&format!("{}\n", to_json(&outcome)))?;
+    } else if !options.quiet {
+        print(&to_text(&heading, &outcome))?;
+        if let Some(out) = &options.out {
+            eprintln!("results in {}", out.display());
+        }
+    }
+    Ok(verdict)
+}
+
+fn verdict<S>(outcome: &Outcome<S>) -> Verdict {
+    match outcome.summary.ended {
+        Ended::Interrupted => Verdict::Interrupted,
+        Ended::Diverged => Verdict::Unmet,
+        _ if !outcome.checks.iter().all(Check::holds) => Verdict::Unmet,
+        _ => Verdict::Fine,
+    }
+}
+
+fn take_sink(outcome: Outcome<Sink>) -> (Outcome<()>, Sink) {
+    let Outcome { simulation, recording, summary, checks } = outcome;
+    let crate::record::Recording { lags, trajectory, timeline, answers, sink } = recording;
+    let recording = crate::record::Recording { lags, trajectory, timeline, answers, sink: () };
+    (Outcome { simulation, recording, summary, checks }, sink)
+}
+
+/// A bar on the terminal; nothing where stderr is none.
+fn progress(quiet: bool, prepared: &Prepared) -> ProgressBar {
+    if quiet {
+        return ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+    }
+    let template = "{bar:40} {pos}/{len} steps, {per_sec}, {eta} left";
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(prepared.estimate.updates as u64).with_style(style)
+}
+
+fn position(simulation: &Simulation) -> u64 {
+    simulation.updates()
+}
+
+/// A flag that the first Ctrl-C raises; the second one ends the program at once.
+fn interruption() -> Arc<AtomicBool> {
+    let stopped = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&stopped);
+    // Without a handler Ctrl-C just kills the program, which leaves no file half written either.
+    let _ = ctrlc::set_handler(move || {
+        if flag.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    });
+    stopped
+}
+
+fn write(folder: Folder, outcome: &Outcome<()>, sink: Sink, classes: &[String], stamp: Stamp) -> Result<()> {
+    if let Sink::File(file) = sink {
+        file.finish()?;
+    }
+    let Outcome { simulation, recording, summary, .. } = outcome;
+    let stamp = Stamp { fingerprint: Some(simulation.fingerprint()), ..stamp };
+    let points = recording.trajectory.points();
+    for table in tables(summary, &recording.lags, points, simulation.ledger(), simulation.model(), classes) {
+        folder.write(&table, &stamp)?;
+    }
+    folder.write_text(SCENARIO, &format!("{}\n", stamp.scenario))?;
+    folder.publish()
+}
+
+fn to_text(heading: &Heading, outcome: &Outcome<()>) -> String {
+    let Outcome { recording, summary, checks, .. } = outcome;
+    let timeline = report::timeline(&recording.timeline, &recording.answers);
+    let summary = report::summary(heading, summary, &recording.lags, &recording.trajectory);
+    timeline + &summary + &report::checks(checks)
+}
+
+fn to_json(outcome: &Outcome<()>) -> Value {
+    let Outcome { recording, summary, checks, .. } = outcome;
+    let mut object = summary_table(summary).json_row(0);
+    object["schema_version"] = 1.into();
+    if !recording.timeline.is_empty() {
+        object["timeline"] = recording.timeline.iter().map(row_json).collect();
+    }
+    if !recording.answers.is_empty() {
+        object["what_if"] = recording.answers.iter().map(answer_json).collect();
+    }
+    if !checks.is_empty() {
+        object["expect"] = checks.iter().map(check_json).collect();
+    }
+    object
+}
+
+fn row_json(row: &Row) -> Value {
+    json!({
+        "time_s": row.gradient.ended.seconds(),
+        "worker": row.gradient.worker,
+        "version_read": row.gradient.version_read,
+        "w_read": row.w_read,
+        "lag_versions": row.gradient.lag_versions(),
+        "lag_s": row.gradient.lag().seconds(),
+        "version_after": row.gradient.version_applied + 1,
+        "w_before": row.w_before,
+        "w_after": row.w_after,
+        "loss_after": row.loss,
+    })
+}
+
+fn answer_json(answer: &Answer) -> Value {
+    json!({
+        "version": answer.question.version,
+        "gradient": answer.question.gradient,
+        "optimiser": answer.question.optimiser,
+        "w_after": answer.w_after,
+        "loss_after": answer.loss,
+    })
+}
+
+fn check_json(check: &Check) -> Value {
+    json!({
+        "quantity": check.quantity,
+        "expected": check.expected,
+        "within": check.within,
+        "actual": check.actual,
+        "holds": check.holds(),
+    })
+}

@@ -1,0 +1,69 @@
+//! The model: workers, network and server on the virtual clock, and the life of every gradient.
+
+mod engine;
+mod gradient;
+mod ledger;
+mod model;
+mod server;
+mod snapshots;
+mod worker;
+
+pub use engine::{Ended, Simulation};
+pub use gradient::{CAUSES, Causes, FATES, Fate, Gradient};
+pub use ledger::{Ledger, Tally};
+pub use model::{DelayId, Legs, Member, Model, Stop, purpose};
+
+use crate::error::Result;
+use crate::objective::Objective;
+
+/// Somebody who watches a run. Observers are given things to read only: no observer can change a run.
+pub trait Observer {
+    /// A gradient was applied. Called at every step, so it must be quick.
+    fn applied(&mut self, gradient: &Gradient);
+
+    /// Whether to call [`Observer::inspect`] for the step that is the `updates`-th. Asked at every step.
+    fn wants_inspection(&self, updates: u64) -> bool;
+
+    /// The vectors behind a step, for those steps that [`Observer::wants_inspection`] asked for.
+    ///
+    /// # Errors
+    /// If what was seen cannot be written down; this ends the run.
+    fn inspect(&mut self, gradient: &Gradient, step: &Step) -> Result<()>;
+
+    /// A gradient that was still in flight when the run ended.
+    ///
+    /// # Errors
+    /// As [`Observer::inspect`].
+    fn unfinished(&mut self, gradient: &Gradient) -> Result<()>;
+}
+
+/// The vectors behind one optimiser step.
+#[derive(Clone, Copy, Debug)]
+pub struct Step<'a> {
+    /// Its number, counted from 1 within the run.
+    pub updates: u64,
+    /// The parameters that the gradient was computed at.
+    pub read: &'a [f64],
+    /// The gradient as it was pushed: with noise and weight, before the optimiser.
+    pub pushed: &'a [f64],
+    /// The server's parameters just before the step.
+    pub before: &'a [f64],
+    /// And just after.
+    pub after: &'a [f64],
+    /// What is being minimised.
+    pub objective: &'a dyn Objective,
+}
+
+/// Nobody watches.
+impl Observer for () {
+    fn applied(&mut self, _: &Gradient) {}
+    fn wants_inspection(&self, _: u64) -> bool {
+        false
+    }
+    fn inspect(&mut self, _: &Gradient, _: &Step) -> Result<()> {
+        Ok(())
+    }
+    fn unfinished(&mut self, _: &Gradient) -> Result<()> {
+        Ok(())
+    }
+}

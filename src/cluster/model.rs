@@ -1,0 +1,87 @@
+//! Everything that a run is made of, built and checked, before its first event.
+
+use crate::delay::Delay;
+use crate::kernel::{Purpose, Streams, Time};
+use crate::objective::{NoiseSource, Objective};
+use crate::optimiser::Optimiser;
+use std::sync::Arc;
+
+/// What the random streams of a cluster are for.
+pub mod purpose {
+    use super::Purpose;
+
+    /// Compute times, by worker.
+    pub const COMPUTE: Purpose = Purpose(1);
+    /// Download times, by worker.
+    pub const DOWNLOAD: Purpose = Purpose(2);
+    /// Upload times, by worker.
+    pub const UPLOAD: Purpose = Purpose(3);
+    /// Service times, by server.
+    pub const SERVICE: Purpose = Purpose(4);
+    /// Gradient noise, by worker.
+    pub const NOISE: Purpose = Purpose(5);
+}
+
+/// The place of a delay in [`Model::delays`]; workers of a class share one unless their law tells them apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DelayId(pub u32);
+
+/// The delays that one gradient of a worker takes; `None` takes no time.
+#[derive(Clone, Copy, Debug)]
+pub struct Legs {
+    /// Server to worker.
+    pub download: Option<DelayId>,
+    /// At the worker.
+    pub compute: Option<DelayId>,
+    /// Worker to server.
+    pub upload: Option<DelayId>,
+}
+
+/// One worker.
+#[derive(Clone, Copy, Debug)]
+pub struct Member {
+    /// Its class.
+    pub class: u32,
+    /// When it first reads.
+    pub joins_at: Time,
+    /// The factor on its gradients.
+    pub weight: f64,
+    /// Its delays.
+    pub legs: Legs,
+}
+
+/// When a run ends: as soon as one of these is reached.
+#[derive(Clone, Copy, Debug)]
+pub struct Stop {
+    /// Optimiser steps.
+    pub updates: u64,
+    /// The last instant; events at that very instant still happen.
+    pub time: Time,
+    /// f(w) at or below this.
+    pub loss: Option<f64>,
+}
+
+/// A cluster with its work, ready to run.
+#[derive(Debug)]
+pub struct Model {
+    /// Where its randomness comes from.
+    pub streams: Streams,
+    /// What is minimised.
+    pub objective: Arc<dyn Objective>,
+    /// What makes its gradients stochastic.
+    pub noise: NoiseSource,
+    /// How the server steps.
+    pub optimiser: Optimiser,
+    /// The first parameters.
+    pub start: Vec<f64>,
+    /// Their version.
+    pub start_version: u64,
+    /// All delays.
+    pub delays: Vec<Box<dyn Delay>>,
+    /// The server's service time a gradient; `None` takes no time.
+    pub service: Option<DelayId>,
+    /// The workers, class by class.
+    pub workers: Vec<Member>,
+    /// The end.
+    pub stop: Stop,
+}

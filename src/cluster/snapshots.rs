@@ -1,0 +1,117 @@
+//! The parameters of every version that somebody still holds.
+
+/// A ring of versions, written out of place: a worker that reads gets a reference to the current version, never a copy,
+/// and a step writes the next version into a slot that nobody holds.
+#[derive(Debug)]
+pub struct Snapshots {
+    dimension: usize,
+    values: Vec<f64>,
+    holders: Vec<u32>,
+    free: Vec<u32>,
+    current: u32,
+}
+
+impl Snapshots {
+    /// Room for `readers` snapshots besides the current version, which is `start`.
+    pub fn new(start: &[f64], readers: u32) -> Snapshots {
+        let slots = readers as usize + 1;
+        let mut values = vec![0.0; slots * start.len()];
+        values[..start.len()].copy_from_slice(start);
+        Snapshots {
+            dimension: start.len(),
+            values,
+            holders: vec![0; slots],
+            free: (1..slots as u32).rev().collect(),
+            current: 0,
+        }
+    }
+
+    /// The parameters of the current version.
+    #[inline]
+    pub fn current(&self) -> &[f64] {
+        self.get(self.current)
+    }
+
+    /// The parameters in `slot`, which the caller holds.
+    #[inline]
+    pub fn get(&self, slot: u32) -> &[f64] {
+        let start = slot as usize * self.dimension;
+        &self.values[start..start + self.dimension]
+    }
+
+    /// Takes a reference to the current version.
+    #[inline]
+    pub fn hold(&mut self) -> u32 {
+        self.holders[self.current as usize] += 1;
+        self.current
+    }
+
+    /// Gives one back.
+    #[inline]
+    pub fn release(&mut self, slot: u32) {
+        self.holders[slot as usize] -= 1;
+        if self.holders[slot as usize] == 0 && slot != self.current {
+            self.free.push(slot);
+        }
+    }
+
+    /// Makes current − `update` the current version; false if a parameter is then no longer finite.
+    #[inline]
+    pub fn step(&mut self, update: &[f64]) -> bool {
+        let mut finite = true;
+        if self.holders[self.current as usize] == 0 {
+            let start = self.current as usize * self.dimension;
+            for (w, u) in self.values[start..start + self.dimension].iter_mut().zip(update) {
+                *w -= u;
+                finite &= w.is_finite();
+            }
+            return finite;
+        }
+        let next = self.free.pop().expect("there are more slots than readers");
+        let (from, to) = (self.current as usize * self.dimension, next as usize * self.dimension);
+        let (old, new) = if from < to {
+            let (head, tail) = self.values.split_at_mut(to);
+            (&head[from..from + self.dimension], &mut tail[..self.dimension])
+        } else {
+            let (head, tail) = self.values.split_at_mut(from);
+            (&tail[..self.dimension], &mut head[to..to + self.dimension])
+        };
+        for ((w, old), u) in new.iter_mut().zip(old).zip(update) {
+            *w = old - u;
+            finite &= w.is_finite();
+        }
+        self.current = next;
+        finite
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_held_version_stays_as_it_was_read() {
+        let mut snapshots = Snapshots::new(&[1.0, 2.0], 2);
+        let first = snapshots.hold();
+        assert!(snapshots.step(&[0.5, 0.5]));
+        let second = snapshots.hold();
+        assert!(snapshots.step(&[0.25, 0.0]));
+        assert_eq!(snapshots.get(first), [1.0, 2.0]);
+        assert_eq!(snapshots.get(second), [0.5, 1.5]);
+        assert_eq!(snapshots.current(), [0.25, 1.5]);
+        snapshots.release(first);
+        let third = snapshots.hold();
+        assert!(snapshots.step(&[0.25, 0.0]));
+        assert_eq!(snapshots.get(third), [0.25, 1.5]);
+        assert_eq!(snapshots.get(second), [0.5, 1.5]);
+        assert_eq!(snapshots.current(), [0.0, 1.5]);
+    }
+
+    #[test]
+    fn without_readers_the_step_is_in_place_and_divergence_is_seen() {
+        let mut snapshots = Snapshots::new(&[1.0], 0);
+        assert!(snapshots.step(&[3.0]));
+        assert_eq!(snapshots.current(), [-2.0]);
+        assert!(!snapshots.step(&[f64::NAN]));
+    }
+}

@@ -1,0 +1,120 @@
+//! Columns of numbers from a CSV or Parquet file: measured durations, and the data of data-driven objectives.
+
+use crate::error::{Error, Result};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// The data files of one scenario: read once, found beside the scenario file.
+#[derive(Debug, Default)]
+pub struct Files {
+    folder: PathBuf,
+    read: RefCell<BTreeMap<String, Rc<Vec<Vec<f64>>>>>,
+}
+
+impl Files {
+    /// Relative paths are looked up in `folder`.
+    pub fn beside(folder: &Path) -> Files {
+        Files { folder: folder.to_owned(), read: RefCell::default() }
+    }
+
+    /// As [`columns`], from a file that the scenario calls `file`.
+    ///
+    /// # Errors
+    /// As [`columns`].
+    pub fn columns(&self, file: &str, names: &[&str]) -> Result<Rc<Vec<Vec<f64>>>> {
+        let key = format!("{file}\n{}", names.join("\n"));
+        if let Some(known) = self.read.borrow().get(&key) {
+            return Ok(Rc::clone(known));
+        }
+        let fresh = Rc::new(columns(&self.folder.join(file), names)?);
+        self.read.borrow_mut().insert(key, Rc::clone(&fresh));
+        Ok(fresh)
+    }
+
+    /// A hash of every number read so far: results depend on these as they depend on the scenario's text.
+    pub fn digest(&self) -> u64 {
+        let mut hasher = xxhash_rust::xxh3::Xxh3::new();
+        for (key, columns) in self.read.borrow().iter() {
+            hasher.update(key.as_bytes());
+            columns.iter().flatten().for_each(|value| hasher.update(&value.to_bits().to_le_bytes()));
+        }
+        hasher.digest()
+    }
+}
+
+/// Reads the named columns of `path`, a `.csv` or `.parquet` file with a header, one `Vec` a column in the order asked.
+///
+/// # Errors
+/// If the file cannot be read, has no such column, is empty, or a value is missing or not a finite number; the message
+/// names file, column and row.
+pub fn columns(path: &Path, names: &[&str]) -> Result<Vec<Vec<f64>>> {
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    let columns = match extension {
+        "csv" => csv_columns(path, names)?,
+        "parquet" => parquet_columns(path, names)?,
+        _ => return Err(refuse(path, "expected a file that ends in .csv or .parquet")),
+    };
+    for (name, column) in names.iter().zip(&columns) {
+        if column.is_empty() {
+            return Err(refuse(path, format!("column `{name}` has no rows")));
+        }
+        if let Some(row) = column.iter().position(|value| !value.is_finite()) {
+            return Err(refuse(path, format!("column `{name}`, row {}: {} is not finite", row + 1, column[row])));
+        }
+    }
+    Ok(columns)
+}
+
+fn refuse(path: &Path, reason: impl Into<String>) -> Error {
+    Error::Table { path: path.to_owned(), reason: reason.into() }
+}
+
+fn no_such_column(path: &Path, name: &str, present: &[&str]) -> Error {
+    refuse(path, format!("has no column `{name}`; it has: {}", present.join(", ")))
+}
+
+fn csv_columns(path: &Path, names: &[&str]) -> Result<Vec<Vec<f64>>> {
+    let file = std::fs::File::open(path).map_err(|source| Error::io(path, source))?;
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(file);
+    let headers = reader.headers().map_err(|error| refuse(path, error.to_string()))?.clone();
+    let place = |name: &&str| {
+        let present: Vec<&str> = headers.iter().filter(|header| !header.is_empty()).collect();
+        headers.iter().position(|header| header == *name).ok_or_else(|| no_such_column(path, name, &present))
+    };
+    let places: Vec<usize> = names.iter().map(place).collect::<Result<_>>()?;
+    let mut columns = vec![Vec::new(); names.len()];
+    for (row, record) in reader.records().enumerate() {
+        let record = record.map_err(|error| refuse(path, error.to_string()))?;
+        for ((column, &place), name) in columns.iter_mut().zip(&places).zip(names) {
+            let text = record.get(place).unwrap_or_default();
+            let value = text.parse::<f64>().map_err(|_| {
+                refuse(path, format!("column `{name}`, row {}: expected a number, got `{text}`", row + 1))
+            })?;
+            column.push(value);
+        }
+    }
+    Ok(columns)
+}
+
+#[cfg(feature = "parquet")]
+fn parquet_columns(path: &Path, names: &[&str]) -> Result<Vec<Vec<f64>>> {
+    use polars::prelude::{DataType, ParquetReader, SerReader};
+    let file = std::fs::File::open(path).map_err(|source| Error::io(path, source))?;
+    let frame = ParquetReader::new(file).finish().map_err(|error| refuse(path, error.to_string()))?;
+    let read = |name: &&str| -> Result<Vec<f64>> {
+        let present: Vec<&str> = frame.get_column_names().iter().map(|name| name.as_str()).collect();
+        let column = frame.column(name).map_err(|_| no_such_column(path, name, &present))?;
+        let cast = column.cast(&DataType::Float64).map_err(|error| refuse(path, error.to_string()))?;
+        let values = cast.f64().map_err(|error| refuse(path, error.to_string()))?;
+        let missing = |row: usize| refuse(path, format!("column `{name}`, row {}: expected a number", row + 1));
+        values.iter().enumerate().map(|(row, value)| value.ok_or_else(|| missing(row))).collect()
+    };
+    names.iter().map(read).collect()
+}
+
+#[cfg(not(feature = "parquet"))]
+fn parquet_columns(path: &Path, _: &[&str]) -> Result<Vec<Vec<f64>>> {
+    Err(refuse(path, "this laggard was built without Parquet: convert it to .csv, or build with the feature `parquet`"))
+}

@@ -1,0 +1,212 @@
+//! The closed-form laws: rand_distr draws, statrs knows the moments and the distribution function.
+
+use super::Delay;
+use crate::error::{Error, Result};
+use crate::kernel::Generator;
+use rand_distr::{Distribution as Sampler, StandardNormal};
+use statrs::distribution::{ContinuousCDF, Normal};
+use statrs::statistics::Distribution as Theory;
+
+/// Always the same duration.
+#[derive(Debug)]
+pub struct Constant(pub f64);
+
+impl Delay for Constant {
+    fn sample(&mut self, _: u64, _: &mut Generator) -> f64 {
+        self.0
+    }
+    fn mean(&self) -> f64 {
+        self.0
+    }
+    fn variance(&self) -> f64 {
+        0.0
+    }
+    fn support(&self) -> (f64, f64) {
+        (self.0, self.0)
+    }
+    fn cdf(&self, x: f64) -> Option<f64> {
+        Some(if x >= self.0 { 1.0 } else { 0.0 })
+    }
+    fn quantile(&self, _: f64) -> Option<f64> {
+        Some(self.0)
+    }
+}
+
+/// `shift` + a duration with a sampler from one library and a theory from the other.
+#[derive(Debug)]
+struct Closed<S, T> {
+    shift: f64,
+    sampler: S,
+    theory: T,
+    /// Least and greatest value, without the shift.
+    support: (f64, f64),
+}
+
+impl<S, T> Delay for Closed<S, T>
+where
+    S: Sampler<f64> + std::fmt::Debug + Send,
+    T: ContinuousCDF<f64, f64> + Theory<f64> + std::fmt::Debug + Send,
+{
+    fn sample(&mut self, _: u64, random: &mut Generator) -> f64 {
+        self.shift + self.sampler.sample(random)
+    }
+    fn mean(&self) -> f64 {
+        self.shift + self.theory.mean().unwrap_or(f64::INFINITY)
+    }
+    fn variance(&self) -> f64 {
+        self.theory.variance().unwrap_or(f64::INFINITY)
+    }
+    fn support(&self) -> (f64, f64) {
+        (self.shift + self.support.0, self.shift + self.support.1)
+    }
+    fn cdf(&self, x: f64) -> Option<f64> {
+        Some(if x < self.shift { 0.0 } else { self.theory.cdf(x - self.shift) })
+    }
+    fn quantile(&self, p: f64) -> Option<f64> {
+        Some(self.shift + self.theory.inverse_cdf(p))
+    }
+}
+
+fn refuse(law: &str, reason: impl std::fmt::Display) -> Error {
+    Error::Invalid(format!("{law}: {reason}"))
+}
+
+/// Evenly between `low` and `high`.
+pub fn uniform(low: f64, high: f64) -> Result<Box<dyn Delay>> {
+    if low >= high {
+        return Err(refuse("Uniform", format!("low ({low}) must be below high ({high}); for one value use Constant({low})")));
+    }
+    let sampler = rand_distr::Uniform::new(low, high).map_err(|error| refuse("Uniform", error))?;
+    let theory = statrs::distribution::Uniform::new(low, high).map_err(|error| refuse("Uniform", error))?;
+    Ok(Box::new(Closed { shift: 0.0, sampler, theory, support: (low, high) }))
+}
+
+/// `shift` + an exponential of mean `mean`; without an exponential part if that mean is 0.
+pub fn exponential(shift: f64, mean: f64) -> Box<dyn Delay> {
+    let law = rand_distr::Exp::new(1.0 / mean).ok().zip(statrs::distribution::Exp::new(1.0 / mean).ok());
+    match law {
+        Some((sampler, theory)) if mean > 0.0 => {
+            Box::new(Closed { shift, sampler, theory, support: (0.0, f64::INFINITY) })
+        }
+        _ => Box::new(Constant(shift)),
+    }
+}
+
+/// Gamma by shape and scale, of mean shape × scale.
+pub fn gamma(shape: f64, scale: f64) -> Result<Box<dyn Delay>> {
+    let sampler = rand_distr::Gamma::new(shape, scale).map_err(|error| refuse("Gamma", error))?;
+    let theory = statrs::distribution::Gamma::new(shape, 1.0 / scale).map_err(|error| refuse("Gamma", error))?;
+    Ok(Box::new(Closed { shift: 0.0, sampler, theory, support: (0.0, f64::INFINITY) }))
+}
+
+/// exp(N(ln `median`, `sigma`²)).
+pub fn log_normal(median: f64, sigma: f64) -> Result<Box<dyn Delay>> {
+    if median == 0.0 {
+        return Err(refuse("LogNormal", "the median or mean must be above 0; for no time at all use Constant(0.0)"));
+    }
+    let sampler = rand_distr::LogNormal::new(median.ln(), sigma).map_err(|error| refuse("LogNormal", error))?;
+    let theory = statrs::distribution::LogNormal::new(median.ln(), sigma).map_err(|error| refuse("LogNormal", error))?;
+    Ok(Box::new(Closed { shift: 0.0, sampler, theory, support: (0.0, f64::INFINITY) }))
+}
+
+/// P(X > x) = exp(−(x/scale)^shape).
+pub fn weibull(shape: f64, scale: f64) -> Result<Box<dyn Delay>> {
+    let sampler = rand_distr::Weibull::new(scale, shape).map_err(|error| refuse("Weibull", error))?;
+    let theory = statrs::distribution::Weibull::new(shape, scale).map_err(|error| refuse("Weibull", error))?;
+    Ok(Box::new(Closed { shift: 0.0, sampler, theory, support: (0.0, f64::INFINITY) }))
+}
+
+/// P(X > x) = (minimum/x)^shape for x ≥ minimum.
+pub fn pareto(minimum: f64, shape: f64) -> Result<Box<dyn Delay>> {
+    let sampler = rand_distr::Pareto::new(minimum, shape).map_err(|error| refuse("Pareto", error))?;
+    let theory = statrs::distribution::Pareto::new(minimum, shape).map_err(|error| refuse("Pareto", error))?;
+    Ok(Box::new(Closed { shift: 0.0, sampler, theory, support: (minimum, f64::INFINITY) }))
+}
+
+/// A normal variable, given that it is not negative. Moments: Johnson, Kotz and Balakrishnan, *Continuous Univariate
+/// Distributions* 1 (1994), section 10.1, with a = −mean/sd and h = φ(a)/(1 − Φ(a)):
+/// E = mean + sd·h, Var = sd²(1 + a·h − h²).
+#[derive(Debug)]
+pub struct TruncatedNormal {
+    mean: f64,
+    sd: f64,
+    normal: Normal,
+}
+
+impl TruncatedNormal {
+    /// `mean` and `sd` are those before the truncation.
+    pub fn new(mean: f64, sd: f64) -> Result<TruncatedNormal> {
+        if mean < -4.0 * sd {
+            let reason = "the mean lies more than 4 sd below 0, where nearly every draw is refused; \
+                          use Exponential, which such a tail resembles";
+            return Err(refuse("TruncatedNormal", reason));
+        }
+        let normal = Normal::new(mean, sd).map_err(|error| refuse("TruncatedNormal", error))?;
+        Ok(TruncatedNormal { mean, sd, normal })
+    }
+
+    fn hazard(&self) -> f64 {
+        use statrs::distribution::Continuous;
+        self.sd * self.normal.pdf(0.0) / self.normal.sf(0.0)
+    }
+}
+
+impl Delay for TruncatedNormal {
+    fn sample(&mut self, _: u64, random: &mut Generator) -> f64 {
+        loop {
+            let standard: f64 = StandardNormal.sample(random);
+            let value = self.mean + self.sd * standard;
+            if value >= 0.0 {
+                return value;
+            }
+        }
+    }
+    fn mean(&self) -> f64 {
+        self.mean + self.sd * self.hazard()
+    }
+    fn variance(&self) -> f64 {
+        let (a, h) = (-self.mean / self.sd, self.hazard());
+        self.sd * self.sd * (1.0 + a * h - h * h)
+    }
+    fn support(&self) -> (f64, f64) {
+        (0.0, f64::INFINITY)
+    }
+    fn cdf(&self, x: f64) -> Option<f64> {
+        let below = self.normal.cdf(0.0);
+        Some(if x < 0.0 { 0.0 } else { (self.normal.cdf(x) - below) / (1.0 - below) })
+    }
+}
+
+/// `shift` + |N(0, scale²)|: mean shift + scale·√(2/π), variance scale²(1 − 2/π).
+#[derive(Debug)]
+pub struct HalfNormal {
+    shift: f64,
+    scale: f64,
+}
+
+impl HalfNormal {
+    /// By the standard deviation of the normal variable whose size it is.
+    pub fn new(shift: f64, scale: f64) -> HalfNormal {
+        HalfNormal { shift, scale }
+    }
+}
+
+impl Delay for HalfNormal {
+    fn sample(&mut self, _: u64, random: &mut Generator) -> f64 {
+        let standard: f64 = StandardNormal.sample(random);
+        self.shift + self.scale * standard.abs()
+    }
+    fn mean(&self) -> f64 {
+        self.shift + self.scale * std::f64::consts::FRAC_2_PI.sqrt()
+    }
+    fn variance(&self) -> f64 {
+        self.scale * self.scale * (1.0 - std::f64::consts::FRAC_2_PI)
+    }
+    fn support(&self) -> (f64, f64) {
+        (self.shift, f64::INFINITY)
+    }
+    fn cdf(&self, x: f64) -> Option<f64> {
+        let z = (x - self.shift) / self.scale;
+        Some(if z < 0.0 { 0.0 } else { statrs::function::erf::erf(z * std::f64::consts::FRAC_1_SQRT_2) })
+    }
+}

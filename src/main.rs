@@ -1,0 +1,5 @@
+//! The `laggard` command.
+
+fn main() -> std::process::ExitCode {
+    laggard::cli::main()
+}

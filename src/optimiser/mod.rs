@@ -1,0 +1,215 @@
+//! The optimiser: a chain of small gradient transforms, applied in the order written.
+//!
+//! Each transform turns an update u into another; the first gets the gradient, and what leaves the last is subtracted
+//! from the parameters: w ← w − u. `[Clip(norm: 1.0), Sgd(learning_rate: 0.1)]` thus clips the gradient, then scales it.
+
+mod adaptive;
+mod elementary;
+mod momentum;
+mod schedule;
+
+pub use schedule::Schedule;
+
+use crate::catalogue::{Entry, entry};
+use crate::error::{Error, Result};
+use crate::units::{Fraction, Momentum, NonNegative, Positive};
+use serde::{Deserialize, Serialize};
+
+/// What a transform may know of the gradient that it is given, besides the gradient.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// Optimiser steps taken before this one.
+    pub updates: u64,
+    /// Server versions between reading and applying; negative after a rollback.
+    pub lag_versions: i64,
+    /// Seconds between reading and applying.
+    pub lag_s: f64,
+    /// Who computed it.
+    pub worker: u32,
+    /// The server's parameters just before the step.
+    pub parameters: &'a [f64],
+}
+
+/// One link of the chain, with its state.
+pub trait Transform: std::fmt::Debug + Send {
+    /// Replaces `update` by the transformed update.
+    fn apply(&mut self, update: &mut [f64], context: &Context);
+}
+
+/// A gradient transform, as a scenario names it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "the variants and their parameters are documented in CATALOGUE, which `list` prints")]
+pub enum Spec {
+    Sgd {
+        learning_rate: Positive,
+    },
+    HeavyBall {
+        learning_rate: Positive,
+        momentum: Momentum,
+    },
+    Nesterov {
+        learning_rate: Positive,
+        momentum: Momentum,
+    },
+    AdaGrad {
+        learning_rate: Positive,
+        #[serde(default = "epsilon")]
+        epsilon: Positive,
+    },
+    RmsProp {
+        learning_rate: Positive,
+        #[serde(default = "decay")]
+        decay: Fraction,
+        #[serde(default = "epsilon")]
+        epsilon: Positive,
+    },
+    Adam {
+        learning_rate: Positive,
+        #[serde(default = "beta_1")]
+        beta_1: Fraction,
+        #[serde(default = "beta_2")]
+        beta_2: Fraction,
+        #[serde(default = "epsilon")]
+        epsilon: Positive,
+    },
+    AdamW {
+        learning_rate: Positive,
+        weight_decay: NonNegative,
+        #[serde(default = "beta_1")]
+        beta_1: Fraction,
+        #[serde(default = "beta_2")]
+        beta_2: Fraction,
+        #[serde(default = "epsilon")]
+        epsilon: Positive,
+    },
+    Clip {
+        norm: Positive,
+    },
+    WeightDecay {
+        rate: NonNegative,
+    },
+    Schedule(Schedule),
+}
+
+fn fraction(value: f64) -> Fraction {
+    Fraction::new(value).unwrap_or_else(|reason| unreachable!("{reason}"))
+}
+
+fn epsilon() -> Positive {
+    Positive::new(1e-8).unwrap_or_else(|reason| unreachable!("{reason}"))
+}
+
+fn decay() -> Fraction {
+    fraction(0.9)
+}
+
+fn beta_1() -> Fraction {
+    fraction(0.9)
+}
+
+fn beta_2() -> Fraction {
+    fraction(0.999)
+}
+
+/// Every transform, in the order of [`Spec`].
+pub const CATALOGUE: &[Entry] = &[
+    entry("Sgd", "u ← learning_rate · u", "Sgd(learning_rate: 0.1)"),
+    entry("HeavyBall", "v ← momentum · v + learning_rate · u, u ← v", "HeavyBall(learning_rate: 0.1, momentum: 0.9)"),
+    entry("Nesterov", "v ← momentum · v + learning_rate · u, u ← momentum · v + learning_rate · u", "Nesterov(learning_rate: 0.1, momentum: 0.9)"),
+    entry("AdaGrad", "u ← learning_rate · u / (√Σu² + epsilon), coordinate by coordinate", "AdaGrad(learning_rate: 0.1)"),
+    entry("RmsProp", "as AdaGrad, with a decaying mean of u² in place of the sum", "RmsProp(learning_rate: 0.01, decay: 0.9)"),
+    entry("Adam", "bias-corrected decaying means of u and u²", "Adam(learning_rate: 0.001, beta_1: 0.9, beta_2: 0.999)"),
+    entry("AdamW", "Adam + learning_rate · weight_decay · w", "AdamW(learning_rate: 0.001, weight_decay: 0.01)"),
+    entry("Clip", "u ← u · min(1, norm / ‖u‖)", "Clip(norm: 10.0)"),
+    entry("WeightDecay", "u ← u + rate · w: before Sgd, the gradient of rate · ‖w‖² / 2", "WeightDecay(rate: 0.0001)"),
+    entry("Schedule", "u ← factor(step) · u: Warmup, Staircase, Cosine, InverseTime or InverseSqrt", "Schedule(Warmup(updates: 100))"),
+];
+
+impl Spec {
+    /// The name of the variant, as in RON.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Spec::Sgd { .. } => "Sgd",
+            Spec::HeavyBall { .. } => "HeavyBall",
+            Spec::Nesterov { .. } => "Nesterov",
+            Spec::AdaGrad { .. } => "AdaGrad",
+            Spec::RmsProp { .. } => "RmsProp",
+            Spec::Adam { .. } => "Adam",
+            Spec::AdamW { .. } => "AdamW",
+            Spec::Clip { .. } => "Clip",
+            Spec::WeightDecay { .. } => "WeightDecay",
+            Spec::Schedule(_) => "Schedule",
+        }
+    }
+
+    /// Whether it brings a learning rate, of which a chain needs exactly one.
+    fn has_learning_rate(&self) -> bool {
+        !matches!(self, Spec::Clip { .. } | Spec::WeightDecay { .. } | Spec::Schedule(_))
+    }
+
+    fn build(&self, dimension: usize) -> Box<dyn Transform> {
+        match *self {
+            Spec::Sgd { learning_rate } => Box::new(elementary::Scale(learning_rate.get())),
+            Spec::HeavyBall { learning_rate, momentum } => {
+                Box::new(momentum::Velocity::new(learning_rate.get(), momentum.get(), false, dimension))
+            }
+            Spec::Nesterov { learning_rate, momentum } => {
+                Box::new(momentum::Velocity::new(learning_rate.get(), momentum.get(), true, dimension))
+            }
+            Spec::AdaGrad { learning_rate, epsilon } => {
+                Box::new(adaptive::Root::new(learning_rate.get(), None, epsilon.get(), dimension))
+            }
+            Spec::RmsProp { learning_rate, decay, epsilon } => {
+                Box::new(adaptive::Root::new(learning_rate.get(), Some(decay.get()), epsilon.get(), dimension))
+            }
+            Spec::Adam { learning_rate, beta_1, beta_2, epsilon } => Box::new(adaptive::Adam::new(
+                adaptive::Rates { learning_rate, beta_1, beta_2, epsilon, weight_decay: NonNegative::default() },
+                dimension,
+            )),
+            Spec::AdamW { learning_rate, weight_decay, beta_1, beta_2, epsilon } => Box::new(adaptive::Adam::new(
+                adaptive::Rates { learning_rate, beta_1, beta_2, epsilon, weight_decay },
+                dimension,
+            )),
+            Spec::Clip { norm } => Box::new(elementary::Clip(norm.get())),
+            Spec::WeightDecay { rate } => Box::new(elementary::WeightDecay(rate.get())),
+            Spec::Schedule(schedule) => Box::new(schedule),
+        }
+    }
+}
+
+/// A chain of transforms, ready to step.
+#[derive(Debug)]
+pub struct Optimiser {
+    chain: Vec<Box<dyn Transform>>,
+}
+
+impl Optimiser {
+    /// The chain for `dimension` parameters, in its initial state.
+    ///
+    /// # Errors
+    /// If the chain has no transform with a learning rate, or more than one.
+    pub fn new(chain: &[Spec], dimension: usize) -> Result<Optimiser> {
+        let with_rate: Vec<&str> = chain.iter().filter(|spec| spec.has_learning_rate()).map(Spec::name).collect();
+        match with_rate.as_slice() {
+            [_] => Ok(Optimiser { chain: chain.iter().map(|spec| spec.build(dimension)).collect() }),
+            [] => Err(Error::Invalid(
+                "the optimiser has no learning rate; add one of Sgd, HeavyBall, Nesterov, AdaGrad, RmsProp, Adam, AdamW"
+                    .to_owned(),
+            )),
+            several => Err(Error::Invalid(format!(
+                "the optimiser multiplies {} learning rates ({}); keep one of them, and use Schedule to vary it",
+                several.len(),
+                several.join(", ")
+            ))),
+        }
+    }
+
+    /// Turns the gradient in `update` into what is to be subtracted from the parameters.
+    #[inline]
+    pub fn transform(&mut self, update: &mut [f64], context: &Context) {
+        for link in &mut self.chain {
+            link.apply(update, context);
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! The results folder: everything is written under a temporary name in it, synced, and only then given its final name.
+
+use super::table::Table;
+use super::{GRADIENTS, SCENARIO};
+use crate::error::{Error, Result};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// Every name that a run may write; what a run before left under one of these is replaced or removed.
+const NAMES: [&str; 8] = [
+    "summary.parquet",
+    "lag_histogram.parquet",
+    "lag_joint.parquet",
+    "lag_causes.parquet",
+    "participation.parquet",
+    "trajectory.parquet",
+    GRADIENTS,
+    SCENARIO,
+];
+
+/// What every file says of its origin, in its footer, under `laggard.*`. Nothing of host, user or hour: equal runs give
+/// equal bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stamp {
+    /// The resolved scenario.
+    pub scenario: String,
+    /// A hash of it and of the data that it reads.
+    pub scenario_hash: u64,
+    /// The seed.
+    pub seed: u64,
+    /// Which repeat under that seed.
+    pub replication: u64,
+    /// The fingerprint of the run; unknown while it is in progress.
+    pub fingerprint: Option<u64>,
+}
+
+impl Stamp {
+    /// Keys and values for a footer.
+    pub fn pairs(&self, units: &str) -> Vec<(String, String)> {
+        let mut pairs = vec![
+            ("schema_version", "1".to_owned()),
+            ("version", env!("CARGO_PKG_VERSION").to_owned()),
+            ("scenario", self.scenario.clone()),
+            ("scenario_hash", format!("{:016x}", self.scenario_hash)),
+            ("seed", self.seed.to_string()),
+            ("replication", self.replication.to_string()),
+            ("units", units.to_owned()),
+        ];
+        pairs.extend(self.fingerprint.map(|fingerprint| ("fingerprint", format!("{fingerprint:016x}"))));
+        pairs.into_iter().map(|(key, value)| (format!("laggard.{key}"), value)).collect()
+    }
+}
+
+/// A results folder that is being filled. Dropped before [`Folder::publish`], it leaves things as they were.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    staging: Option<TempDir>,
+    /// The outermost folder that did not exist before.
+    created: Option<PathBuf>,
+}
+
+impl Folder {
+    /// Prepares `path`, so that what cannot be written is known before the run begins.
+    ///
+    /// # Errors
+    /// If the folder can be neither made nor written to.
+    pub fn create(path: &Path) -> Result<Folder> {
+        let missing = path.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists()).last();
+        let created = missing.map(Path::to_owned);
+        fs::create_dir_all(path).map_err(|source| Error::io(path, source))?;
+        let mut folder = Folder { path: path.to_owned(), staging: None, created };
+        let staging = tempfile::Builder::new().prefix(".laggard-").tempdir_in(path);
+        folder.staging = Some(staging.map_err(|source| Error::io(path, source))?);
+        Ok(folder)
+    }
+
+    /// Where the file called `name` is written for now.
+    pub fn staged(&self, name: &str) -> PathBuf {
+        self.staging.as_ref().map_or(&*self.path, |staging| staging.path()).join(name)
+    }
+
+    /// Writes a table.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    #[cfg(feature = "parquet")]
+    pub fn write(&self, table: &Table, stamp: &Stamp) -> Result<()> {
+        super::parquet::write(&self.staged(table.file), table, stamp)
+    }
+
+    /// Without Parquet there is nothing to write tables with.
+    ///
+    /// # Errors
+    /// Always.
+    #[cfg(not(feature = "parquet"))]
+    pub fn write(&self, table: &Table, _: &Stamp) -> Result<()> {
+        let reason = "this laggard was built without Parquet; build it with the feature `parquet`, or use --json";
+        Err(Error::Table { path: self.path.join(table.file), reason: reason.to_owned() })
+    }
+
+    /// Writes a text file.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_text(&self, name: &str, text: &str) -> Result<()> {
+        let path = self.staged(name);
+        fs::write(&path, text).map_err(|source| Error::io(&path, source))
+    }
+
+    /// Gives every staged file its final name, in place of what a run before left.
+    ///
+    /// # Errors
+    /// If a file cannot be synced or renamed.
+    pub fn publish(mut self) -> Result<()> {
+        let Some(staging) = self.staging.take() else { return Ok(()) };
+        for name in NAMES {
+            let (from, to) = (staging.path().join(name), self.path.join(name));
+            if from.exists() {
+                File::open(&from).and_then(|file| file.sync_all()).map_err(|source| Error::io(&from, source))?;
+                fs::rename(&from, &to).map_err(|source| Error::io(&to, source))?;
+            } else if to.exists() {
+                fs::remove_file(&to).map_err(|source| Error::io(&to, source))?;
+            }
+        }
+        self.created = None;
+        staging.close().map_err(|source| Error::io(&self.path, source))?;
+        // Renames last once the folder itself is on the disk; not every platform lets a folder be synced.
+        File::open(&self.path).and_then(|folder| folder.sync_all()).or(Ok(()))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        drop(self.staging.take());
+        if let Some(outermost) = &self.created {
+            // Only folders that are still empty go: from the inside out, as far as the first that this run made.
+            let own = self.path.ancestors().take_while(|folder| folder.starts_with(outermost));
+            for folder in own {
+                let _ = fs::remove_dir(folder);
+            }
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! From what was recorded to files: tables, Parquet, JSON; all or nothing.
+
+mod folder;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod rows;
+mod table;
+mod tables;
+
+pub use folder::{Folder, Stamp};
+pub use rows::{GradientFile, NoRows};
+pub use table::{Column, Table, Values};
+pub use tables::{summary_numbers, summary_table, tables};
+
+/// The file of single gradients, one row each.
+pub const GRADIENTS: &str = "gradients.parquet";
+/// The resolved scenario, beside the results.
+pub const SCENARIO: &str = "scenario.ron";

@@ -1,0 +1,72 @@
+//! Parquet, by polars. Equal tables give equal bytes: one row group at a time, fixed sizes, nothing of host or hour.
+
+use super::folder::Stamp;
+use super::table::{Table, Values};
+use crate::error::{Error, Result};
+use polars::io::parquet::write::{BatchedWriter, KeyValueMetadata};
+use polars::prelude::{Column, DataFrame, NamedFrom, ParquetCompression, ParquetWriter, Schema, Series};
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+
+/// Rows that are written at a time; memory is bounded by these.
+pub const ROW_GROUP: usize = 1 << 17;
+
+/// A Parquet file that is being written, a batch at a time.
+pub struct Writer {
+    path: std::path::PathBuf,
+    batches: BatchedWriter<BufWriter<File>>,
+}
+
+fn refuse(path: &Path, error: impl std::fmt::Display) -> Error {
+    Error::Table { path: path.to_owned(), reason: error.to_string() }
+}
+
+fn frame(path: &Path, table: &Table) -> Result<DataFrame> {
+    let column = |column: &super::table::Column| -> Column {
+        let name = column.name.as_str().into();
+        match &column.values {
+            Values::Whole(values) => Series::new(name, values).into(),
+            Values::Signed(values) => Series::new(name, values).into(),
+            Values::MaybeWhole(values) => Series::new(name, values).into(),
+            Values::Number(values) => Series::new(name, values).into(),
+            Values::Text(values) => Series::new(name, values).into(),
+        }
+    };
+    DataFrame::new_infer_height(table.columns.iter().map(column).collect()).map_err(|error| refuse(path, error))
+}
+
+impl Writer {
+    /// Begins a file at `path` with the columns of `table`.
+    pub fn create(path: &Path, table: &Table, stamp: &Stamp) -> Result<Writer> {
+        let file = File::create(path).map_err(|source| Error::io(path, source))?;
+        let schema: Schema = frame(path, table)?.schema().as_ref().clone();
+        let metadata = KeyValueMetadata::from_static(stamp.pairs(&table.units()));
+        let batches = ParquetWriter::new(BufWriter::new(file))
+            .with_compression(ParquetCompression::Zstd(None))
+            .with_row_group_size(Some(ROW_GROUP))
+            .with_key_value_metadata(Some(metadata))
+            .set_parallel(false)
+            .batched(&schema)
+            .map_err(|error| refuse(path, error))?;
+        Ok(Writer { path: path.to_owned(), batches })
+    }
+
+    /// Writes the rows of `table` as one row group.
+    pub fn write(&mut self, table: &Table) -> Result<()> {
+        let frame = frame(&self.path, table)?;
+        self.batches.write_batch(&frame).map_err(|error| refuse(&self.path, error))
+    }
+
+    /// Writes the footer.
+    pub fn finish(self) -> Result<()> {
+        self.batches.finish().map(|_| ()).map_err(|error| refuse(&self.path, error))
+    }
+}
+
+/// Writes a whole table.
+pub fn write(path: &Path, table: &Table, stamp: &Stamp) -> Result<()> {
+    let mut writer = Writer::create(path, table, stamp)?;
+    writer.write(table)?;
+    writer.finish()
+}

@@ -1,0 +1,150 @@
+//! Single gradients, streamed to their file a batch at a time, so that memory stays flat however many there are.
+
+use super::table::{Column, Table, Values};
+use crate::error::Result;
+use crate::record::{GradientRow, RowSink};
+
+/// Takes no rows: for runs without a results folder.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoRows;
+
+impl RowSink for NoRows {
+    fn row(&mut self, _: &GradientRow) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// A batch of rows as columns. In-flight gradients have instants that did not come yet: those are missing.
+fn batch(rows: &[GradientRow], classes: &[String]) -> Table {
+    let whole = |of: fn(&GradientRow) -> u64| rows.iter().map(of).collect::<Vec<u64>>();
+    let seconds = |of: fn(&GradientRow) -> f64| rows.iter().map(of).collect::<Vec<f64>>();
+    let instant = |of: fn(&GradientRow) -> crate::kernel::Time| -> Vec<Option<u64>> {
+        rows.iter().map(|row| Some(of(row)).filter(|&time| time <= row.gradient.ended).map(|time| time.nanos())).collect()
+    };
+    let applied: Vec<Option<u64>> = rows.iter().map(|row| row.drift.map(|_| row.gradient.ended.nanos())).collect();
+    let instants = [
+        ("read_s", "read_ns", instant(|row| row.gradient.read)),
+        ("received_s", "received_ns", instant(|row| row.gradient.received())),
+        ("computed_s", "computed_ns", instant(|row| row.gradient.computed())),
+        ("arrived_s", "arrived_ns", instant(|row| row.gradient.arrived())),
+        ("applied_s", "applied_ns", applied),
+    ];
+    let mut columns = vec![
+        Column::whole("run", "number", vec![0; rows.len()]),
+        Column::whole("worker", "number", whole(|row| u64::from(row.gradient.worker))),
+        Column::text("class", rows.iter().map(|row| classes[row.gradient.class as usize].clone()).collect()),
+        Column::whole("version_read", "version", whole(|row| row.gradient.version_read)),
+        Column::whole("version_applied", "version", whole(|row| row.gradient.version_applied)),
+        Column {
+            name: "lag_versions".to_owned(),
+            unit: "versions",
+            values: Values::Signed(rows.iter().map(|row| row.gradient.lag_versions()).collect()),
+        },
+        Column::number("lag_s", "s", seconds(|row| row.gradient.lag().seconds())),
+        Column::whole("lag_clocks", "clocks", whole(|row| row.gradient.lag_clocks)),
+    ];
+    for (name, _, nanos) in &instants {
+        columns.push(Column::maybe(*name, "s", nanos.iter().map(|nanos| nanos.map(|nanos| nanos as f64 / 1e9)).collect()));
+    }
+    columns.extend([
+        Column::number("download_s", "s", seconds(|row| row.gradient.causes.download.seconds())),
+        Column::number("compute_s", "s", seconds(|row| row.gradient.causes.compute.seconds())),
+        Column::number("upload_s", "s", seconds(|row| row.gradient.causes.upload.seconds())),
+        Column::number("queue_s", "s", seconds(|row| row.gradient.causes.queue.seconds())),
+        Column::number("service_s", "s", seconds(|row| row.gradient.causes.service.seconds())),
+        Column::number("hold_s", "s", seconds(|row| row.gradient.causes.hold.seconds())),
+        Column::number("outage_s", "s", seconds(|row| row.gradient.causes.outage.seconds())),
+        Column::maybe("drift", "norm of parameters", rows.iter().map(|row| row.drift).collect()),
+        Column::maybe("gradient_error", "norm of gradient", rows.iter().map(|row| row.gradient_error).collect()),
+        Column::number("weight", "factor", seconds(|row| row.gradient.weight)),
+        Column::whole("multiplicity", "gradients", whole(|row| u64::from(row.gradient.multiplicity))),
+        Column::text("fate", rows.iter().map(|row| row.gradient.fate.name().to_owned()).collect()),
+    ]);
+    for (_, name, nanos) in instants {
+        columns.push(Column { name: name.to_owned(), unit: "ns", values: Values::MaybeWhole(nanos) });
+    }
+    Table { file: super::GRADIENTS, columns }
+}
+
+#[cfg(feature = "parquet")]
+pub use file::GradientFile;
+
+#[cfg(feature = "parquet")]
+mod file {
+    use super::super::folder::{Folder, Stamp};
+    use super::super::parquet::{ROW_GROUP, Writer};
+    use super::{GradientRow, Result, RowSink, batch};
+
+    /// `gradients.parquet`, being written.
+    pub struct GradientFile {
+        classes: Vec<String>,
+        rows: Vec<GradientRow>,
+        writer: Writer,
+    }
+
+    impl GradientFile {
+        /// Begins the file in `folder`; `classes` are the names of the classes of workers.
+        ///
+        /// # Errors
+        /// If it cannot be written.
+        pub fn create(folder: &Folder, classes: Vec<String>, stamp: &Stamp) -> Result<GradientFile> {
+            let writer = Writer::create(&folder.staged(super::super::GRADIENTS), &batch(&[], &classes), stamp)?;
+            Ok(GradientFile { classes, rows: Vec::with_capacity(ROW_GROUP), writer })
+        }
+
+        fn flush(&mut self) -> Result<()> {
+            self.writer.write(&batch(&self.rows, &self.classes))?;
+            self.rows.clear();
+            Ok(())
+        }
+
+        /// Writes what is left, and the footer.
+        ///
+        /// # Errors
+        /// If it cannot be written.
+        pub fn finish(mut self) -> Result<()> {
+            self.flush()?;
+            self.writer.finish()
+        }
+    }
+
+    impl RowSink for GradientFile {
+        fn row(&mut self, row: &GradientRow) -> Result<()> {
+            self.rows.push(*row);
+            if self.rows.len() == ROW_GROUP { self.flush() } else { Ok(()) }
+        }
+    }
+}
+
+#[cfg(not(feature = "parquet"))]
+pub use without::GradientFile;
+
+#[cfg(not(feature = "parquet"))]
+mod without {
+    use super::super::folder::{Folder, Stamp};
+    use super::{GradientRow, Result, RowSink, batch};
+
+    /// Cannot be written without Parquet.
+    #[derive(Debug)]
+    pub enum GradientFile {}
+
+    impl GradientFile {
+        /// # Errors
+        /// Always.
+        pub fn create(folder: &Folder, classes: Vec<String>, stamp: &Stamp) -> Result<GradientFile> {
+            folder.write(&batch(&[], &classes), stamp).map(|()| unreachable!("there is no Parquet"))
+        }
+
+        /// # Errors
+        /// Never: there is no such file.
+        pub fn finish(self) -> Result<()> {
+            match self {}
+        }
+    }
+
+    impl RowSink for GradientFile {
+        fn row(&mut self, _: &GradientRow) -> Result<()> {
+            match *self {}
+        }
+    }
+}

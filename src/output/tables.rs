@@ -1,0 +1,189 @@
+//! The tables of a run: which files there are, and what stands in their columns. docs/results.md explains them all.
+
+use super::table::{Column, Table, Values};
+use crate::cluster::{CAUSES, FATES, Fate, Ledger, Model};
+use crate::record::{Histogram, Lags, Point, Summary};
+
+/// Every table of a run but that of single gradients.
+pub fn tables(summary: &Summary, lags: &Lags, points: &[Point], ledger: &Ledger, model: &Model, classes: &[String]) -> Vec<Table> {
+    vec![
+        summary_table(summary),
+        histogram_table(lags, model, classes),
+        joint_table(lags),
+        causes_table(lags, classes),
+        participation_table(ledger, model, classes),
+        trajectory_table(points),
+    ]
+}
+
+/// The numbers of a summary by name: those that an expectation can be about.
+pub fn summary_numbers(summary: &Summary) -> Vec<(String, Option<f64>)> {
+    let number = |column: Column| {
+        let value = match column.values {
+            Values::Whole(values) => values.first().map(|&value| value as f64),
+            Values::Number(values) => values.first().copied().flatten(),
+            Values::Signed(_) | Values::MaybeWhole(_) | Values::Text(_) => return None,
+        };
+        Some((column.name, value))
+    };
+    summary_table(summary).columns.into_iter().filter_map(number).collect()
+}
+
+/// One row for the run.
+pub fn summary_table(summary: &Summary) -> Table {
+    let s = summary;
+    let whole = |name, unit, value| Column::whole(name, unit, vec![value]);
+    let maybe = |name: &str, unit, value| Column::maybe(name, unit, vec![value]);
+    let mut columns = vec![
+        whole("run", "number", 0),
+        whole("seed", "number", s.seed),
+        whole("replication", "number", s.replication),
+        whole("workers", "workers", s.workers),
+        whole("steps", "optimiser steps", s.steps),
+        maybe("time_s", "virtual s", Some(s.time_s)),
+        maybe("throughput_per_s", "optimiser steps per virtual s", s.throughput_per_s),
+    ];
+    let lags = [("versions", "versions", s.lag_versions), ("s", "s", s.lag_s), ("clocks", "clocks", s.lag_clocks)];
+    for (measure, unit, spread) in lags {
+        for (figure, value) in spread.figures() {
+            columns.push(maybe(&format!("lag_{measure}_{figure}"), unit, value));
+        }
+    }
+    columns.extend([
+        maybe("lag_correlation", "correlation of versions and seconds", s.lag_correlation),
+        maybe("in_flight_lag_versions_mean", "versions", s.in_flight_lag_versions),
+        maybe("loss", "f(w) at the end", Some(s.loss)),
+        maybe("distance", "norm of w - w* at the end", s.distance),
+        whole("started", "gradients", s.started),
+    ]);
+    columns.extend(FATES.iter().zip(s.fates).map(|((_, name), count)| whole(name, "gradients", count)));
+    columns.extend([
+        maybe("cost", "price", s.cost),
+        Column::text("fingerprint", vec![format!("{:016x}", s.fingerprint)]),
+        Column::text("ended", vec![s.ended.name().to_owned()]),
+    ]);
+    Table { file: "summary.parquet", columns }
+}
+
+/// One row for each class, unit and bin that is not empty.
+fn histogram_table(lags: &Lags, model: &Model, classes: &[String]) -> Table {
+    let (mut class_of, mut unit_of) = (Vec::new(), Vec::new());
+    let (mut lower, mut upper, mut count, mut weight) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (number, (class, name)) in lags.classes().iter().zip(classes).enumerate() {
+        let member = model.workers.iter().find(|member| member.class as usize == number);
+        let factor = member.map_or(1.0, |member| member.weight);
+        let units = [("versions", &class.versions, 1.0), ("seconds", &class.nanos, 1e9), ("clocks", &class.clocks, 1.0)];
+        for (unit, histogram, per_unit) in units {
+            for bin in histogram.bins() {
+                class_of.push(name.clone());
+                unit_of.push(unit.to_owned());
+                lower.push(bin.lower as f64 / per_unit);
+                upper.push((bin.upper + 1) as f64 / per_unit);
+                count.push(bin.count);
+                weight.push(bin.count as f64 * factor);
+            }
+        }
+    }
+    let columns = vec![
+        Column::whole("run", "number", vec![0; count.len()]),
+        Column::text("class", class_of),
+        Column::text("unit", unit_of),
+        Column::number("lower", "see unit; inclusive", lower),
+        Column::number("upper", "see unit; exclusive", upper),
+        Column::whole("count", "gradients", count),
+        Column::number("weight", "sum of factors", weight),
+    ];
+    Table { file: "lag_histogram.parquet", columns }
+}
+
+fn joint_table(lags: &Lags) -> Table {
+    let cells: Vec<_> = lags.joint().cells().collect();
+    let column = |of: fn(&crate::record::Cell) -> f64| cells.iter().map(of).collect::<Vec<f64>>();
+    let columns = vec![
+        Column::whole("run", "number", vec![0; cells.len()]),
+        Column::number("versions_lower", "versions; inclusive", column(|cell| cell.versions.0 as f64)),
+        Column::number("versions_upper", "versions; exclusive", column(|cell| (cell.versions.1 + 1) as f64)),
+        Column::number("seconds_lower", "s; inclusive", column(|cell| cell.nanos.0 as f64 / 1e9)),
+        Column::number("seconds_upper", "s; exclusive", column(|cell| (cell.nanos.1 + 1) as f64 / 1e9)),
+        Column::whole("count", "gradients", cells.iter().map(|cell| cell.count).collect()),
+    ];
+    Table { file: "lag_joint.parquet", columns }
+}
+
+fn causes_table(lags: &Lags, classes: &[String]) -> Table {
+    let (mut class_of, mut cause_of) = (Vec::new(), Vec::new());
+    let (mut mean, mut p99, mut share) = (Vec::new(), Vec::new(), Vec::new());
+    for (class, name) in lags.classes().iter().zip(classes) {
+        for (histogram, cause) in class.causes.iter().zip(CAUSES) {
+            let gradients = class.nanos.total();
+            class_of.push(name.clone());
+            cause_of.push(cause.to_owned());
+            mean.push((gradients > 0).then(|| histogram.sum() as f64 / gradients as f64 / 1e9));
+            p99.push(quantile_with_zeros(histogram, gradients, 0.99).map(|nanos| nanos as f64 / 1e9));
+            share.push((class.nanos.sum() > 0).then(|| histogram.sum() as f64 / class.nanos.sum() as f64));
+        }
+    }
+    let columns = vec![
+        Column::whole("run", "number", vec![0; share.len()]),
+        Column::text("class", class_of),
+        Column::text("cause", cause_of),
+        Column::maybe("mean_s", "s", mean),
+        Column::maybe("p99_s", "s", p99),
+        Column::maybe("share", "of the class's lag in seconds", share),
+    ];
+    Table { file: "lag_causes.parquet", columns }
+}
+
+/// A quantile over `total` values of which those not in the histogram are 0.
+fn quantile_with_zeros(histogram: &Histogram, total: u64, p: f64) -> Option<u64> {
+    let zeros = total - histogram.total();
+    let rank = (p * total as f64).ceil();
+    if total == 0 {
+        return None;
+    }
+    if rank <= zeros as f64 {
+        return Some(0);
+    }
+    histogram.quantile((rank - zeros as f64) / histogram.total() as f64)
+}
+
+fn participation_table(ledger: &Ledger, model: &Model, classes: &[String]) -> Table {
+    let tallies = ledger.tallies();
+    let total_weight: f64 = tallies.iter().map(|tally| tally.weight).sum();
+    let applied = |tally: &crate::cluster::Tally| tally.fates[Fate::Applied as usize];
+    let mean = |of: fn(&crate::cluster::Tally) -> f64| -> Vec<Option<f64>> {
+        tallies.iter().map(|tally| (applied(tally) > 0).then(|| of(tally) / applied(tally) as f64)).collect()
+    };
+    let mut columns = vec![
+        Column::whole("run", "number", vec![0; tallies.len()]),
+        Column::whole("worker", "number", (0..tallies.len() as u64).collect()),
+        Column::text("class", model.workers.iter().map(|member| classes[member.class as usize].clone()).collect()),
+        Column::whole("started", "gradients", tallies.iter().map(|tally| tally.started).collect()),
+    ];
+    for (fate, name) in FATES {
+        columns.push(Column::whole(name, "gradients", tallies.iter().map(|tally| tally.fates[fate as usize]).collect()));
+    }
+    columns.extend([
+        Column::maybe(
+            "weight_share",
+            "of all weight applied",
+            tallies.iter().map(|tally| (total_weight > 0.0).then(|| tally.weight / total_weight)).collect(),
+        ),
+        Column::maybe("lag_versions_mean", "versions", mean(|tally| tally.lag_versions as f64)),
+        Column::maybe("lag_s_mean", "s", mean(|tally| tally.lag_nanos as f64 / 1e9)),
+    ]);
+    Table { file: "participation.parquet", columns }
+}
+
+fn trajectory_table(points: &[Point]) -> Table {
+    let columns = vec![
+        Column::whole("run", "number", vec![0; points.len()]),
+        Column::number("time_s", "virtual s", points.iter().map(|point| point.time_s).collect()),
+        Column::whole("version", "version", points.iter().map(|point| point.version).collect()),
+        Column::whole("updates", "optimiser steps", points.iter().map(|point| point.updates).collect()),
+        Column::number("loss", "f(w)", points.iter().map(|point| point.loss).collect()),
+        Column::maybe("distance", "norm of w - w*", points.iter().map(|point| point.distance).collect()),
+        Column::maybe("cost", "price", vec![None; points.len()]),
+    ];
+    Table { file: "trajectory.parquet", columns }
+}

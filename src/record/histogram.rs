@@ -1,0 +1,241 @@
+//! Counts of integers, exact where they are small and of bounded relative width where they are not.
+
+/// A histogram of `u64` values whose memory depends on their range alone, never on their number.
+///
+/// Below 2^(precision+1) every value has a bin of its own. Above, each octave is cut into 2^precision bins of equal
+/// width, so that a bin is at most 2^−precision of its lower edge wide, and its middle within half of that of every value
+/// in it. Sums, and so mean and standard deviation, least and greatest are exact at any size.
+#[derive(Clone, Debug)]
+pub struct Histogram {
+    precision: u32,
+    counts: Vec<u64>,
+    total: u64,
+    sum: u128,
+    squares: u128,
+    least: u64,
+    greatest: u64,
+}
+
+/// One bin: values from `lower` up to and including `upper`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bin {
+    /// The least value that falls into it.
+    pub lower: u64,
+    /// The greatest.
+    pub upper: u64,
+    /// How many did.
+    pub count: u64,
+}
+
+/// The place of `value` among the bins of a histogram of `precision`.
+#[inline]
+pub fn bin_of(precision: u32, value: u64) -> usize {
+    let octave = 63 - (value | (1 << precision)).leading_zeros();
+    let shift = octave - precision;
+    ((shift as usize) << precision) + (value >> shift) as usize
+}
+
+/// The least and the greatest value of bin number `bin`.
+pub fn edges(precision: u32, bin: usize) -> (u64, u64) {
+    let per_octave = 1usize << precision;
+    if bin < 2 * per_octave {
+        return (bin as u64, bin as u64);
+    }
+    let shift = (bin >> precision) as u32 - 1;
+    let lower = ((bin & (per_octave - 1)) + per_octave) as u64;
+    // The upper edge of the last bin is 2⁶⁴ − 1: shift in ones, which cannot overflow.
+    (lower << shift, (lower << shift) | ((1u64 << shift) - 1))
+}
+
+impl Histogram {
+    /// An empty histogram.
+    pub fn new(precision: u32) -> Histogram {
+        Histogram {
+            precision,
+            counts: vec![0; 2 << precision.min(6)],
+            total: 0,
+            sum: 0,
+            squares: 0,
+            least: u64::MAX,
+            greatest: 0,
+        }
+    }
+
+    /// Counts `value`.
+    #[inline]
+    pub fn record(&mut self, value: u64) {
+        let bin = bin_of(self.precision, value);
+        if bin >= self.counts.len() {
+            self.grow(bin);
+        }
+        self.counts[bin] += 1;
+        self.total += 1;
+        self.sum += u128::from(value);
+        self.squares += u128::from(value) * u128::from(value);
+        self.least = self.least.min(value);
+        self.greatest = self.greatest.max(value);
+    }
+
+    #[cold]
+    fn grow(&mut self, bin: usize) {
+        self.counts.resize((bin + 1).next_power_of_two(), 0);
+    }
+
+    /// Counts everything that `other`, of the same precision, has counted.
+    pub fn merge(&mut self, other: &Histogram) {
+        assert_eq!(self.precision, other.precision, "only histograms of one precision have the same bins");
+        if other.counts.len() > self.counts.len() {
+            self.counts.resize(other.counts.len(), 0);
+        }
+        self.counts.iter_mut().zip(&other.counts).for_each(|(mine, theirs)| *mine += theirs);
+        self.total += other.total;
+        self.sum += other.sum;
+        self.squares += other.squares;
+        self.least = self.least.min(other.least);
+        self.greatest = self.greatest.max(other.greatest);
+    }
+
+    /// How many values were counted.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Their sum.
+    pub fn sum(&self) -> u128 {
+        self.sum
+    }
+
+    /// The mean of the values; `None` if there are none.
+    pub fn mean(&self) -> Option<f64> {
+        (self.total > 0).then(|| self.sum as f64 / self.total as f64)
+    }
+
+    /// The standard deviation of the values, with divisor n; `None` if there are none.
+    pub fn sd(&self) -> Option<f64> {
+        let n = u128::from(self.total);
+        if n == 0 {
+            return None;
+        }
+        let exact = n.checked_mul(self.squares).zip(self.sum.checked_mul(self.sum)).map(|(a, b)| (a - b) as f64);
+        let scaled = exact.unwrap_or_else(|| {
+            // Beyond 128 bits: rounding then costs at most the last digits.
+            (n as f64 * self.squares as f64 - self.sum as f64 * self.sum as f64).max(0.0)
+        });
+        Some(scaled.sqrt() / n as f64)
+    }
+
+    /// The greatest value.
+    pub fn greatest(&self) -> Option<u64> {
+        (self.total > 0).then_some(self.greatest)
+    }
+
+    /// The least value.
+    pub fn least(&self) -> Option<u64> {
+        (self.total > 0).then_some(self.least)
+    }
+
+    /// The least value x such that at least the share `p` of the values is ≤ x: exact where bins are single values, else
+    /// the middle of the bin. `None` if there are no values.
+    pub fn quantile(&self, p: f64) -> Option<u64> {
+        let rank = ((p * self.total as f64).ceil() as u64).clamp(1, self.total.max(1));
+        let mut below = 0;
+        let bin = self.bins().find(|bin| {
+            below += bin.count;
+            below >= rank
+        })?;
+        let middle = bin.lower + (bin.upper - bin.lower) / 2;
+        Some(middle.clamp(self.least, self.greatest))
+    }
+
+    /// The bins that are not empty, in ascending order.
+    pub fn bins(&self) -> impl Iterator<Item = Bin> + '_ {
+        self.counts.iter().enumerate().filter(|(_, count)| **count > 0).map(|(bin, &count)| {
+            let (lower, upper) = edges(self.precision, bin);
+            Bin { lower, upper, count }
+        })
+    }
+
+    /// Bytes that it takes in memory.
+    pub fn bytes(&self) -> usize {
+        size_of::<Histogram>() + self.counts.capacity() * size_of::<u64>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(precision: u32, values: &[u64]) -> Histogram {
+        let mut histogram = Histogram::new(precision);
+        values.iter().for_each(|&value| histogram.record(value));
+        histogram
+    }
+
+    #[test]
+    fn bins_cover_the_integers_without_gap_or_overlap() {
+        for precision in [3, 7, 15] {
+            let mut next = 0;
+            let last = bin_of(precision, u64::MAX);
+            for bin in 0..=last {
+                let (lower, upper) = edges(precision, bin);
+                assert_eq!(lower, next);
+                assert!(upper - lower <= lower >> precision, "bin {bin} is too wide");
+                assert_eq!((bin_of(precision, lower), bin_of(precision, upper)), (bin, bin));
+                next = upper.wrapping_add(1);
+            }
+            assert_eq!(next, 0, "the last bin ends at the last integer");
+        }
+    }
+
+    #[test]
+    fn constant_values_have_no_spread_at_all() {
+        let histogram = of(7, &[4_000_000_001; 1000]);
+        assert_eq!(histogram.sd(), Some(0.0));
+        assert_eq!(histogram.mean(), Some(4_000_000_001.0));
+        assert_eq!(histogram.quantile(0.5), Some(4_000_000_001));
+    }
+
+    #[test]
+    fn an_empty_histogram_knows_nothing() {
+        let histogram = Histogram::new(7);
+        assert_eq!((histogram.mean(), histogram.sd(), histogram.quantile(0.5)), (None, None, None));
+        assert_eq!((histogram.least(), histogram.greatest()), (None, None));
+    }
+
+    #[test]
+    fn sums_beyond_128_bits_still_give_a_deviation() {
+        let mut histogram = of(7, &[0]);
+        (0..100).for_each(|_| histogram.record(u64::MAX / 2));
+        let sd = histogram.sd().unwrap() / (u64::MAX / 2) as f64;
+        assert!((sd - (100.0f64 / 101.0 / 101.0).sqrt()).abs() < 1e-9, "{sd}");
+    }
+
+    proptest! {
+        #[test]
+        fn moments_and_quantiles_agree_with_the_sorted_list(mut values in prop::collection::vec(0..1u64 << 40, 1..200)) {
+            let histogram = of(7, &values);
+            values.sort_unstable();
+            let n = values.len() as f64;
+            let mean = values.iter().map(|&v| v as f64).sum::<f64>() / n;
+            let variance = values.iter().map(|&v| (v as f64 - mean).powi(2)).sum::<f64>() / n;
+            prop_assert!((histogram.mean().unwrap() - mean).abs() <= 1e-12 * mean);
+            prop_assert!((histogram.sd().unwrap() - variance.sqrt()).abs() <= 1e-9 * mean);
+            for p in [0.0, 0.5, 0.9, 0.99, 1.0] {
+                let rank = ((p * n).ceil() as usize).max(1);
+                let exact = values[rank - 1] as f64;
+                let found = histogram.quantile(p).unwrap() as f64;
+                prop_assert!((found - exact).abs() <= exact / 128.0, "{found} for {exact}");
+            }
+        }
+
+        #[test]
+        fn merging_is_recording_both(a in prop::collection::vec(0..10_000u64, 0..50), b in prop::collection::vec(0..1u64 << 50, 0..50)) {
+            let mut merged = of(7, &a);
+            merged.merge(&of(7, &b));
+            let both = of(7, &[a, b].concat());
+            prop_assert!(merged.bins().eq(both.bins()));
+            prop_assert_eq!((merged.mean(), merged.sd(), merged.least(), merged.greatest()), (both.mean(), both.sd(), both.least(), both.greatest()));
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The lag of every gradient that was applied, in three units and by cause, for each class of workers.
+
+use super::histogram::Histogram;
+use super::joint::Joint;
+use crate::cluster::{CAUSES, Gradient};
+use crate::error::{Error, Result};
+
+/// Lags in versions and clocks have bins of their own up to 65,535, and of relative width 2⁻¹⁵ beyond.
+const EXACT: u32 = 15;
+/// Lags in time have bins of relative width 1/128, so a quantile is within 0.4 %.
+const FINE: u32 = 7;
+
+/// The lags of one class of workers, or of all.
+#[derive(Clone, Debug)]
+pub struct ClassLags {
+    /// In server versions.
+    pub versions: Histogram,
+    /// In nanoseconds.
+    pub nanos: Histogram,
+    /// In the workers' iteration clocks.
+    pub clocks: Histogram,
+    /// Nanoseconds by cause, in the order of [`CAUSES`]; gradients that lost no time to a cause are not counted.
+    pub causes: [Histogram; CAUSES.len()],
+}
+
+impl ClassLags {
+    fn new() -> ClassLags {
+        ClassLags {
+            versions: Histogram::new(EXACT),
+            nanos: Histogram::new(FINE),
+            clocks: Histogram::new(EXACT),
+            causes: std::array::from_fn(|_| Histogram::new(FINE)),
+        }
+    }
+
+    /// Bytes that they take in memory.
+    pub fn bytes(&self) -> usize {
+        let own = [&self.versions, &self.nanos, &self.clocks];
+        own.into_iter().chain(&self.causes).map(Histogram::bytes).sum()
+    }
+}
+
+/// The lags of all classes, and the joint distribution over all of them.
+#[derive(Debug)]
+pub struct Lags {
+    classes: Vec<ClassLags>,
+    joint: Joint,
+}
+
+impl Lags {
+    /// Nothing seen, for so many classes.
+    pub fn new(classes: usize) -> Lags {
+        Lags { classes: (0..classes).map(|_| ClassLags::new()).collect(), joint: Joint::default() }
+    }
+
+    /// Takes in a gradient that was applied.
+    #[inline]
+    pub fn record(&mut self, gradient: &Gradient) {
+        let class = &mut self.classes[gradient.class as usize];
+        // Negative lags come with servers that restore an older version, of which there are none yet.
+        let versions = gradient.lag_versions().unsigned_abs();
+        let nanos = gradient.lag().nanos();
+        class.versions.record(versions);
+        class.nanos.record(nanos);
+        class.clocks.record(gradient.lag_clocks);
+        self.joint.record(versions, nanos);
+        for (histogram, part) in class.causes.iter_mut().zip(gradient.causes.parts()) {
+            if part.nanos() > 0 {
+                histogram.record(part.nanos());
+            }
+        }
+    }
+
+    /// Class by class.
+    pub fn classes(&self) -> &[ClassLags] {
+        &self.classes
+    }
+
+    /// The joint distribution of versions and seconds.
+    pub fn joint(&self) -> &Joint {
+        &self.joint
+    }
+
+    /// All classes together.
+    pub fn overall(&self) -> ClassLags {
+        let mut all = ClassLags::new();
+        for class in &self.classes {
+            all.versions.merge(&class.versions);
+            all.nanos.merge(&class.nanos);
+            all.clocks.merge(&class.clocks);
+            all.causes.iter_mut().zip(&class.causes).for_each(|(mine, theirs)| mine.merge(theirs));
+        }
+        all
+    }
+
+    /// The correlation (Pearson's) of versions and seconds over all gradients; `None` if either never varied.
+    pub fn correlation(&self) -> Option<f64> {
+        let all = self.overall();
+        let n = all.versions.total() as f64;
+        let spread = all.versions.sd()? * all.nanos.sd()?;
+        let covariance = self.joint.products() as f64 / n - all.versions.mean()? * all.nanos.mean()?;
+        (spread > 0.0).then(|| covariance / spread)
+    }
+
+    /// Asserts that causes add up to lags, to the nanosecond.
+    ///
+    /// # Errors
+    /// If they do not.
+    pub fn check(&self) -> Result<()> {
+        for (number, class) in self.classes.iter().enumerate() {
+            let causes: u128 = class.causes.iter().map(Histogram::sum).sum();
+            if causes != class.nanos.sum() {
+                let lags = class.nanos.sum();
+                return Err(Error::Broken(format!("causes of class {number} add up to {causes} ns, its lags to {lags} ns")));
+            }
+        }
+        Ok(())
+    }
+}

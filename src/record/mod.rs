@@ -1,0 +1,252 @@
+//! What is seen of a run. A recorder only reads: a run is the same, event for event, whatever is recorded of it.
+
+mod histogram;
+mod joint;
+mod lag;
+mod summary;
+mod timeline;
+mod trajectory;
+
+pub use histogram::{Bin, Histogram};
+pub use joint::{Cell, Joint};
+pub use lag::{ClassLags, Lags};
+pub use summary::{Spread, Summary};
+pub use timeline::{Answer, Row, WHAT_IF, WhatIf, Which};
+pub use trajectory::{Point, Sampling, Trajectory};
+
+use crate::cluster::{Gradient, Observer, Simulation, Step};
+use crate::error::Result;
+use crate::optimiser::Spec as Transform;
+use crate::units::Count;
+use crate::vector::distance;
+use serde::{Deserialize, Serialize};
+
+/// What to record of a run besides lags, causes, fates and participation, which are recorded always.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Record {
+    /// Which gradients get a row of their own in `gradients.parquet`.
+    pub gradients: Gradients,
+    /// How often the loss is sampled.
+    pub trajectory: Sampling,
+    /// How many of the first steps are printed one by one.
+    pub timeline: u32,
+    /// Single steps to be taken again, otherwise.
+    pub what_if: Vec<WhatIf>,
+}
+
+/// Which gradients get a row of their own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum Gradients {
+    /// No gradient.
+    #[default]
+    None,
+    /// Every gradient, those in flight at the end included.
+    All,
+    /// The gradient of every so-many-th step.
+    Every(Count),
+    /// The gradients of the steps from the `first`-th to the `last`-th.
+    Window {
+        /// The first step, counted from 1.
+        first: Count,
+        /// The last step.
+        last: Count,
+    },
+}
+
+impl Gradients {
+    /// The first step after the `updates`-th whose gradient gets a row.
+    fn next(self, updates: u64) -> u64 {
+        match self {
+            Gradients::None => u64::MAX,
+            Gradients::All => updates + 1,
+            Gradients::Every(stride) => (updates / stride.get() + 1).saturating_mul(stride.get()),
+            Gradients::Window { first, last } => {
+                let next = first.get().max(updates + 1);
+                if next <= last.get() { next } else { u64::MAX }
+            }
+        }
+    }
+
+    /// How many rows a run of so many steps will have.
+    pub fn rows(self, updates: u64) -> u64 {
+        match self {
+            Gradients::None => 0,
+            Gradients::All => updates,
+            Gradients::Every(stride) => updates / stride.get(),
+            Gradients::Window { first, last } => (last.get().min(updates) + 1).saturating_sub(first.get()),
+        }
+    }
+}
+
+/// A row of `gradients.parquet`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GradientRow {
+    /// The gradient.
+    pub gradient: Gradient,
+    /// ‖w_apply − w_read‖: how far the server had moved. `None` for a gradient that was not applied.
+    pub drift: Option<f64>,
+    /// ‖∇f(w_apply) − ∇f(w_read)‖: how wrong the gradient had become. `None` as for `drift`.
+    pub gradient_error: Option<f64>,
+}
+
+/// Where rows of single gradients go, one by one.
+pub trait RowSink {
+    /// Takes one row.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    fn row(&mut self, row: &GradientRow) -> Result<()>;
+}
+
+impl RowSink for Vec<GradientRow> {
+    fn row(&mut self, row: &GradientRow) -> Result<()> {
+        self.push(*row);
+        Ok(())
+    }
+}
+
+/// Sees a run, and remembers what a person will ask about it. Its memory does not depend on the length of the run.
+#[derive(Debug)]
+pub struct Recorder<S> {
+    spec: Record,
+    optimiser: Vec<Transform>,
+    lags: Lags,
+    trajectory: Trajectory,
+    timeline: Vec<Row>,
+    answers: Vec<Answer>,
+    sink: S,
+    start_version: u64,
+    /// Room for two gradients.
+    scratch: [Vec<f64>; 2],
+    /// The number of the next step to inspect.
+    next: u64,
+}
+
+/// All that was recorded of a run.
+#[derive(Debug)]
+pub struct Recording<S> {
+    /// Lags and causes.
+    pub lags: Lags,
+    /// The loss over time.
+    pub trajectory: Trajectory,
+    /// The first steps.
+    pub timeline: Vec<Row>,
+    /// Steps that might have been.
+    pub answers: Vec<Answer>,
+    /// What took the rows of single gradients.
+    pub sink: S,
+}
+
+impl<S: RowSink> Recorder<S> {
+    /// A recorder for `simulation`, which has not yet begun. Rows of single gradients go to `sink`; `optimiser` is the
+    /// chain of the run, for questions that name none.
+    pub fn new(spec: &Record, optimiser: &[Transform], simulation: &Simulation, sink: S) -> Recorder<S> {
+        let classes = simulation.model().workers.iter().map(|worker| worker.class as usize + 1).max().unwrap_or(0);
+        let mut recorder = Recorder {
+            spec: spec.clone(),
+            optimiser: optimiser.to_vec(),
+            lags: Lags::new(classes),
+            trajectory: Trajectory::new(spec.trajectory, point(simulation)),
+            timeline: Vec::new(),
+            answers: Vec::new(),
+            sink,
+            start_version: simulation.version(),
+            scratch: std::array::from_fn(|_| vec![0.0; simulation.parameters().len()]),
+            next: 0,
+        };
+        recorder.plan(0);
+        recorder
+    }
+
+    /// Ends with the state of `simulation`, which has been closed.
+    ///
+    /// # Errors
+    /// If the causes of lag do not add up to the lags.
+    pub fn finish(mut self, simulation: &Simulation) -> Result<Recording<S>> {
+        self.lags.check()?;
+        self.trajectory.finish(point(simulation));
+        let Recorder { lags, trajectory, timeline, answers, sink, .. } = self;
+        Ok(Recording { lags, trajectory, timeline, answers, sink })
+    }
+
+    /// Finds the next step to inspect after the `updates`-th.
+    fn plan(&mut self, updates: u64) {
+        let timeline = if updates < u64::from(self.spec.timeline) { updates + 1 } else { u64::MAX };
+        let asked = self.spec.what_if.iter().filter_map(|question| {
+            let step = question.version.checked_sub(self.start_version)? + 1;
+            (step > updates).then_some(step)
+        });
+        let asked = asked.min().unwrap_or(u64::MAX);
+        self.next = self.trajectory.next().min(self.spec.gradients.next(updates)).min(timeline).min(asked);
+    }
+
+    fn write(&mut self, gradient: &Gradient, step: &Step) -> Result<()> {
+        let class = gradient.class as usize;
+        let [then, now] = &mut self.scratch;
+        step.objective.local_gradient(class, step.read, then);
+        step.objective.local_gradient(class, step.before, now);
+        self.sink.row(&GradientRow {
+            gradient: *gradient,
+            drift: Some(distance(step.before, step.read)),
+            gradient_error: Some(distance(now, then)),
+        })
+    }
+}
+
+impl<S: RowSink> Observer for Recorder<S> {
+    #[inline]
+    fn applied(&mut self, gradient: &Gradient) {
+        self.lags.record(gradient);
+    }
+
+    #[inline]
+    fn wants_inspection(&self, updates: u64) -> bool {
+        updates >= self.next
+    }
+
+    fn inspect(&mut self, gradient: &Gradient, step: &Step) -> Result<()> {
+        let updates = step.updates;
+        if self.spec.gradients.next(updates - 1) == updates {
+            self.write(gradient, step)?;
+        }
+        if updates <= u64::from(self.spec.timeline) {
+            self.timeline.push(timeline::row(gradient, step));
+        }
+        for question in self.spec.what_if.iter().filter(|question| question.version == gradient.version_applied) {
+            self.answers.push(timeline::answer(question, &self.optimiser, gradient, step)?);
+        }
+        if self.trajectory.next() == updates {
+            let minimiser = step.objective.minimiser();
+            self.trajectory.push(Point {
+                time_s: gradient.ended.seconds(),
+                version: gradient.version_applied + 1,
+                updates,
+                loss: step.objective.loss(step.after),
+                distance: minimiser.map(|best| distance(step.after, best)),
+            });
+        }
+        self.plan(updates);
+        Ok(())
+    }
+
+    fn unfinished(&mut self, gradient: &Gradient) -> Result<()> {
+        if self.spec.gradients == Gradients::All {
+            self.sink.row(&GradientRow { gradient: *gradient, drift: None, gradient_error: None })?;
+        }
+        Ok(())
+    }
+}
+
+/// Where the run is now.
+fn point(simulation: &Simulation) -> Point {
+    let objective = &simulation.model().objective;
+    Point {
+        time_s: simulation.now().seconds(),
+        version: simulation.version(),
+        updates: simulation.updates(),
+        loss: objective.loss(simulation.parameters()),
+        distance: objective.minimiser().map(|best| distance(simulation.parameters(), best)),
+    }
+}

@@ -1,0 +1,23 @@
+//! Results as a person wants to read them.
+
+mod histogram;
+mod number;
+mod summary;
+mod timeline;
+
+pub use number::{bytes, number};
+pub use summary::{Heading, checks, summary};
+pub use timeline::timeline;
+
+use comfy_table::{CellAlignment, Table, presets};
+
+/// A table without lines, its first column aligned left and the others right.
+fn plain_table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_header(header).add_rows(rows);
+    for (place, column) in table.column_iter_mut().enumerate() {
+        let alignment = if place == 0 { CellAlignment::Left } else { CellAlignment::Right };
+        column.set_cell_alignment(alignment);
+    }
+    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}

@@ -1,0 +1,155 @@
+//! The summary of one run: the two measures of lag side by side, why, and what it did to the loss.
+
+use super::histogram::bars;
+use super::number::{maybe, number, percent};
+use super::plain_table;
+use crate::cluster::{CAUSES, FATES};
+use crate::record::{ClassLags, Lags, Summary, Trajectory};
+use crate::study::Check;
+use std::fmt::Write;
+
+/// What stands at the head of a summary, besides its figures.
+#[derive(Clone, Debug)]
+pub struct Heading {
+    /// The scenario's file.
+    pub scenario: String,
+    /// The protocol's name.
+    pub protocol: String,
+    /// The objective's name.
+    pub objective: String,
+    /// The classes of workers.
+    pub classes: Vec<String>,
+}
+
+/// The whole summary.
+pub fn summary(heading: &Heading, summary: &Summary, lags: &Lags, trajectory: &Trajectory) -> String {
+    let all = lags.overall();
+    let mut text = String::new();
+    let workers = if summary.workers == 1 { "worker" } else { "workers" };
+    let _ = writeln!(
+        text,
+        "{}: {} {workers}, {}, {}, seed {}, replication {}",
+        heading.scenario, summary.workers, heading.protocol, heading.objective, summary.seed, summary.replication
+    );
+    let _ = writeln!(
+        text,
+        "{} optimiser steps in {} virtual seconds ({} per second); ended by: {}\n",
+        summary.steps,
+        number(summary.time_s),
+        maybe(summary.throughput_per_s),
+        summary.ended.name()
+    );
+    text += &measures(summary);
+    text += "\n";
+    text += &histograms(&all);
+    text += "\n";
+    text += &causes(&all);
+    if heading.classes.len() > 1 {
+        text += "\n";
+        text += &by_class(lags, &heading.classes);
+    }
+    text += "\n";
+    text += &laws(summary);
+    let first = trajectory.points()[0].loss;
+    let _ = write!(text, "loss              f(w): {} at the start, {} at the end", number(first), number(summary.loss));
+    let _ = writeln!(text, "; distance to the minimum: {}", maybe(summary.distance));
+    let _ = writeln!(text, "fingerprint       {:016x}", summary.fingerprint);
+    text
+}
+
+/// The measures of lag, one a row.
+fn measures(summary: &Summary) -> String {
+    let rows = [
+        ("versions", &summary.lag_versions),
+        ("seconds", &summary.lag_s),
+        ("clocks", &summary.lag_clocks),
+    ];
+    let rows = rows.map(|(name, spread)| {
+        let figures = spread.figures().into_iter().map(|(_, value)| maybe(value));
+        std::iter::once(name.to_owned()).chain(figures).collect::<Vec<String>>()
+    });
+    let mut text = plain_table(&["lag when applied, in", "mean", "sd", "p50", "p90", "p99", "max"], rows);
+    let correlation = summary.lag_correlation.map_or("none: one of them never varies".to_owned(), number);
+    let _ = writeln!(text, " correlation of versions and seconds: {correlation}");
+    text
+}
+
+/// Versions and seconds side by side.
+fn histograms(all: &ClassLags) -> String {
+    let left = bars(&all.versions, 1.0, "versions");
+    let right = bars(&all.nanos, 1e9, "seconds");
+    let blank = String::new();
+    let line = |row: usize| {
+        let (left, right) = (left.get(row).unwrap_or(&blank), right.get(row).unwrap_or(&blank));
+        let padding = " ".repeat(58usize.saturating_sub(left.chars().count()));
+        format!("{left}{padding}{right}").trim_end().to_owned() + "\n"
+    };
+    (0..left.len().max(right.len())).map(line).collect()
+}
+
+/// Where the seconds went.
+fn causes(all: &ClassLags) -> String {
+    let gradients = all.nanos.total().max(1) as f64;
+    let total = all.nanos.sum().max(1) as f64;
+    let rows = CAUSES.iter().zip(&all.causes).filter(|(_, histogram)| histogram.total() > 0).map(|(cause, histogram)| {
+        let sum = histogram.sum() as f64;
+        vec![(*cause).to_owned(), number(sum / gradients / 1e9), percent(sum / total)]
+    });
+    plain_table(&["where the seconds go", "mean s", "share"], rows)
+}
+
+/// One row a class: who takes part, and how stale.
+fn by_class(lags: &Lags, classes: &[String]) -> String {
+    let total: u64 = lags.classes().iter().map(|class| class.versions.total()).sum();
+    let rows = lags.classes().iter().zip(classes).map(|(class, name)| {
+        vec![
+            name.clone(),
+            class.versions.total().to_string(),
+            percent(class.versions.total() as f64 / total.max(1) as f64),
+            maybe(class.versions.mean()),
+            maybe(class.nanos.mean().map(|nanos| nanos / 1e9)),
+            maybe(class.clocks.mean()),
+        ]
+    });
+    let header = ["class of workers", "applied", "share", "mean lag versions", "mean lag s", "mean lag clocks"];
+    plain_table(&header, rows)
+}
+
+/// The ledger, and Little's law as a check that a person can follow.
+fn laws(summary: &Summary) -> String {
+    let mut text = String::new();
+    let fates: Vec<String> = FATES
+        .iter()
+        .zip(summary.fates)
+        .filter(|(_, count)| *count > 0)
+        .map(|((_, name), count)| format!("{count} {}", name.replace('_', " ")))
+        .collect();
+    let _ = writeln!(text, "gradients         {} started = {}", summary.started, fates.join(" + "));
+    let mean = |value: Option<f64>| value.unwrap_or_default();
+    let in_versions = mean(summary.lag_versions.mean) + 1.0;
+    let in_seconds = mean(summary.throughput_per_s) * mean(summary.lag_s.mean);
+    let _ = writeln!(
+        text,
+        "Little's law      mean lag in versions + 1 = {}; throughput × mean lag in s = {}; they meet in a long run",
+        number(in_versions),
+        number(in_seconds)
+    );
+    let _ = writeln!(
+        text,
+        "in flight         mean lag in versions of what is in flight just after a step: {}",
+        maybe(summary.in_flight_lag_versions)
+    );
+    text
+}
+
+/// What the scenario expected, and what came.
+pub fn checks(checks: &[Check]) -> String {
+    let mut text = String::new();
+    for check in checks {
+        let verdict = if check.holds() { "as expected" } else { "NOT as expected" };
+        let actual = check.actual.map_or("nothing".to_owned(), |value| format!("{value}"));
+        let within = if check.within > 0.0 { format!(" ± {}", check.within) } else { String::new() };
+        let _ = writeln!(text, "{verdict:<18}{} = {actual} (expected {}{within})", check.quantity, check.expected);
+    }
+    text
+}

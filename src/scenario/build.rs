@@ -1,0 +1,175 @@
+//! From the document to the cluster that it describes.
+
+use super::check::{check, cycle, fit};
+use super::diagnose::Problem;
+use super::estimate::Estimate;
+use super::{Class, Scenario};
+use crate::cluster::{DelayId, Legs, Member, Model, Stop, purpose};
+use crate::data::Files;
+use crate::delay::{Context, Delay, Law};
+use crate::error::Error;
+use crate::kernel::{Purpose, Streams, Time};
+use crate::objective::Noise;
+use crate::optimiser::Optimiser;
+use std::cell::Cell;
+
+/// The delays of a model, as they are being built.
+struct Builder<'a> {
+    files: &'a Files,
+    streams: Streams,
+    delays: Vec<Box<dyn Delay>>,
+    problems: Vec<Problem>,
+}
+
+/// Where a delay stands in the cluster.
+#[derive(Clone, Copy)]
+struct Place {
+    purpose: Purpose,
+    entity: u64,
+    member: u64,
+}
+
+impl Builder<'_> {
+    /// Builds a law, or notes why it cannot be; `None` for no time at all.
+    fn add(&mut self, path: &str, law: &Law, place: Place) -> Option<DelayId> {
+        let Place { purpose, entity, member } = place;
+        let factors = Cell::new(0);
+        let context = Context { files: self.files, streams: self.streams, purpose, entity, member, factors };
+        match law.build(&context) {
+            Ok(delay) if delay.support() == (0.0, 0.0) => None,
+            Ok(delay) => {
+                self.delays.push(delay);
+                Some(DelayId(self.delays.len() as u32 - 1))
+            }
+            Err(error) => {
+                self.note(path, error);
+                None
+            }
+        }
+    }
+
+    fn note(&mut self, path: &str, error: Error) {
+        match error {
+            Error::Table { .. } | Error::Io { .. } => {
+                self.problems.push(Problem::at(path, error.to_string()).help("paths are relative to the scenario's folder"));
+            }
+            other => self.problems.push(Problem::at(path, other.to_string())),
+        }
+    }
+
+    fn mean(&self, id: Option<DelayId>) -> f64 {
+        id.map_or(0.0, |id| self.delays[id.0 as usize].mean())
+    }
+}
+
+/// The cluster that `scenario` describes, for replication number `replication`, and what running it will cost.
+/// `quantities` are the names of the numbers in a summary.
+///
+/// # Errors
+/// All problems of the scenario, by field.
+pub fn build(
+    scenario: &Scenario,
+    replication: u64,
+    files: &Files,
+    quantities: &[&str],
+) -> Result<(Model, Estimate), Vec<Problem>> {
+    let mut problems = check(scenario, quantities);
+    if problems.iter().any(|problem| problem.path == ["workers"]) {
+        return Err(problems);
+    }
+    let streams = Streams::new(scenario.seed, replication);
+    let mut builder = Builder { files, streams, delays: Vec::new(), problems: Vec::new() };
+    let server = Place { purpose: purpose::SERVICE, entity: 0, member: 0 };
+    let service = builder.add("server.service", &scenario.server.service, server);
+    let service_s = builder.mean(service);
+    let (members, cycles) = members(scenario, &mut builder, service_s);
+    let counts: Vec<u64> = scenario.workers.iter().map(|class| class.count.get()).collect();
+    // Generated data belong to the problem, not to the run: they are the same in every replication.
+    let objective = match scenario.objective.build(&counts, Streams::new(scenario.seed, 0), files) {
+        Ok(objective) => Some(objective),
+        Err(error) => {
+            builder.note("objective", error);
+            None
+        }
+    };
+    problems.append(&mut builder.problems);
+    let Some(objective) = objective else { return Err(problems) };
+    let noise = Noise::build(scenario.noise, objective.as_ref());
+    let noise = noise.map_err(|error| problems.push(Problem::at("noise", error.to_string())));
+    let dimension = objective.dimension();
+    let estimate = Estimate::new(scenario, &cycles, service_s, dimension);
+    problems.extend(fit(scenario, dimension, &estimate));
+    let optimiser = Optimiser::new(&scenario.optimiser, dimension);
+    let (Ok(noise), Ok(optimiser), true) = (noise, optimiser, problems.is_empty()) else { return Err(problems) };
+    let start = match scenario.start.as_slice() {
+        [all] => vec![all.get(); dimension],
+        each => each.iter().map(|w| w.get()).collect(),
+    };
+    let model = Model {
+        streams,
+        objective: objective.into(),
+        noise,
+        optimiser,
+        start,
+        start_version: scenario.start_version,
+        delays: builder.delays,
+        service,
+        workers: members,
+        stop: Stop {
+            updates: scenario.stop.updates.map_or(u64::MAX, |updates| updates.get()),
+            time: scenario.stop.time_s.and_then(|time| Time::from_seconds(time.get())).unwrap_or(Time::MAX),
+            loss: scenario.stop.loss.map(|loss| loss.get()),
+        },
+    };
+    Ok((model, estimate))
+}
+
+/// All workers, and the mean seconds that a gradient of each class takes without the server.
+fn members(scenario: &Scenario, builder: &mut Builder, service_s: f64) -> (Vec<Member>, Vec<f64>) {
+    let mut members = Vec::with_capacity(scenario.worker_count() as usize);
+    let mut cycles = Vec::with_capacity(scenario.workers.len());
+    for (number, class) in scenario.workers.iter().enumerate() {
+        let before = builder.problems.len();
+        let first = members.len() as u64;
+        let mut legs = legs(scenario, builder, number, class, first, 0);
+        let cycle_s = [legs.download, legs.compute, legs.upload].map(|id| builder.mean(id)).iter().sum();
+        cycles.push(cycle_s);
+        if builder.problems.len() == before {
+            builder.problems.extend(cycle(number, class, cycle_s + service_s));
+        }
+        let individual = class_laws(scenario, class).iter().any(|(_, _, law)| law.is_individual());
+        for member in 0..class.count.get() {
+            // What is wrong with one worker of a class is wrong with the next: one message is enough.
+            if individual && member > 0 && builder.problems.len() == before {
+                legs = self::legs(scenario, builder, number, class, first + member, member);
+            }
+            members.push(Member {
+                class: number as u32,
+                joins_at: Time::from_seconds(class.joins_at.get()).unwrap_or(Time::MAX),
+                weight: class.weight.get(),
+                legs,
+            });
+        }
+    }
+    (members, cycles)
+}
+
+/// The laws of a class, each with its purpose and the path of the field that says it.
+fn class_laws<'a>(scenario: &'a Scenario, class: &'a Class) -> [(Purpose, &'static str, &'a Law); 3] {
+    let download = class.download.as_ref().map_or(("network.download", &scenario.network.download), |own| ("download", own));
+    let upload = class.upload.as_ref().map_or(("network.upload", &scenario.network.upload), |own| ("upload", own));
+    [
+        (purpose::DOWNLOAD, download.0, download.1),
+        (purpose::COMPUTE, "compute", &class.compute),
+        (purpose::UPLOAD, upload.0, upload.1),
+    ]
+}
+
+/// The delays of one worker.
+fn legs(scenario: &Scenario, builder: &mut Builder, number: usize, class: &Class, entity: u64, member: u64) -> Legs {
+    let [download, compute, upload] = class_laws(scenario, class).map(|(purpose, field, law)| {
+        let path = if field.starts_with("network") { field.to_owned() } else { format!("workers.{number}.{field}") };
+        builder.add(&path, law, Place { purpose, entity, member })
+    });
+    Legs { download, compute, upload }
+}

@@ -1,0 +1,143 @@
+//! What no single field can know: whether the fields of a scenario fit each other.
+
+use super::diagnose::Problem;
+use super::estimate::Estimate;
+use super::{Class, Scenario};
+use crate::kernel::Queue;
+use crate::optimiser::Optimiser;
+use crate::record::Gradients;
+
+/// More memory than this is refused before it is asked for.
+pub const MAX_MEMORY_BYTES: f64 = 16.0 * (1u64 << 30) as f64;
+/// More rows are no timeline for a person to read.
+const MAX_TIMELINE: u32 = 10_000;
+/// Versions count on from the first, so it leaves them room.
+const MAX_VERSION: u64 = 1 << 52;
+
+/// Everything that is wrong with a scenario before anything is built. `quantities` are the numbers of a summary.
+pub fn check(scenario: &Scenario, quantities: &[&str]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    problems.extend(workers(scenario));
+    problems.extend(stop(scenario));
+    problems.extend(record(scenario));
+    problems.extend(expectations(scenario, quantities));
+    if scenario.start_version > MAX_VERSION {
+        let message = format!("version {} is too large to count on from", scenario.start_version);
+        problems.push(Problem::at("start_version", message).help(format!("start at {MAX_VERSION} or below")));
+    }
+    if let Err(error) = Optimiser::new(&scenario.optimiser, 0) {
+        problems.push(Problem::at("optimiser", error.to_string()));
+    }
+    problems
+}
+
+fn workers(scenario: &Scenario) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let most = u64::from(Queue::MAX_KEYS) - 1;
+    if scenario.workers.is_empty() {
+        problems.push(Problem::at("workers", "there are no workers").help("add a class: (count: 4, compute: …)"));
+    }
+    if scenario.worker_count() > most {
+        let message = format!("{} workers are more than one run can have", scenario.worker_count());
+        problems.push(Problem::at("workers", message).help(format!("lower the counts to at most {most} in all")));
+    }
+    let names = scenario.class_names();
+    for (number, name) in names.iter().enumerate() {
+        if names[..number].contains(name) {
+            let path = format!("workers.{number}.name");
+            problems.push(Problem::at(&path, format!("two classes are called `{name}`")).help("rename one of them"));
+        }
+    }
+    problems
+}
+
+/// Whether the gradients of a class take any time, as far as the means of their delays tell.
+pub fn cycle(number: usize, class: &Class, mean_s: f64) -> Option<Problem> {
+    // Below half a nanosecond, every delay rounds to nothing, and the clock would stand still for ever.
+    (mean_s < 1e-9).then(|| {
+        let name = class.name.clone().unwrap_or_else(|| number.to_string());
+        Problem::at(&format!("workers.{number}.compute"), format!("gradients of class `{name}` take no time at all"))
+            .help("give compute, network or service a mean of at least 1e-9 s, the clock's resolution")
+    })
+}
+
+fn stop(scenario: &Scenario) -> Vec<Problem> {
+    let stop = scenario.stop;
+    let mut problems = Vec::new();
+    if stop.updates.is_none() && stop.time_s.is_none() {
+        let message = if stop.loss.is_some() { "the loss may never be reached" } else { "the run never ends" };
+        problems.push(Problem::at("stop", message).help("add `updates: …` or `time_s: …`"));
+    }
+    if let Some(time) = stop.time_s
+        && crate::kernel::Time::from_seconds(time.get()).is_none()
+    {
+        let message = format!("{} s do not fit the virtual clock", time.get());
+        problems.push(Problem::at("stop.time_s", message).help("stop at 2305843009 s (73 years) or before"));
+    }
+    if let Some(updates) = stop.updates
+        && updates.get().saturating_mul(2).saturating_add(scenario.worker_count()) > Queue::MAX_EVENTS
+    {
+        let message = format!("{} updates are more events than one run can have", updates.get());
+        problems.push(Problem::at("stop.updates", message).help(format!("at most {}", Queue::MAX_EVENTS / 4)));
+    }
+    problems
+}
+
+fn record(scenario: &Scenario) -> Vec<Problem> {
+    let record = &scenario.record;
+    let mut problems = Vec::new();
+    if record.timeline > MAX_TIMELINE {
+        let message = format!("a timeline of {} steps is too long to print", record.timeline);
+        let help = format!("print at most {MAX_TIMELINE}, and write the rest with gradients: All and --out");
+        problems.push(Problem::at("record.timeline", message).help(help));
+    }
+    if let Gradients::Window { first, last } = record.gradients
+        && first.get() > last.get()
+    {
+        let message = format!("the window ends ({}) before it begins ({})", last.get(), first.get());
+        problems.push(Problem::at("record.gradients", message).help("swap first and last"));
+    }
+    for (number, question) in record.what_if.iter().enumerate() {
+        let path = format!("record.what_if.{number}");
+        if question.version < scenario.start_version {
+            let message = format!("there is no step at version {}", question.version);
+            let help = format!("the run starts at version {}", scenario.start_version);
+            problems.push(Problem::at(&path, message).help(help));
+        }
+        if let Some(chain) = &question.optimiser
+            && let Err(error) = Optimiser::new(chain, 0)
+        {
+            problems.push(Problem::at(&format!("{path}.optimiser"), error.to_string()));
+        }
+    }
+    problems
+}
+
+fn expectations(scenario: &Scenario, quantities: &[&str]) -> Vec<Problem> {
+    let unknown = |(number, expectation): (usize, &super::Expectation)| {
+        (!quantities.contains(&expectation.quantity.as_str())).then(|| {
+            let path = format!("expect.{number}.quantity");
+            Problem::at(&path, format!("no number in the summary is called `{}`", expectation.quantity))
+                .help(format!("the numbers are: {}", quantities.join(", ")))
+        })
+    };
+    scenario.expect.iter().enumerate().filter_map(unknown).collect()
+}
+
+/// Whether the parts that were built fit each other and the machine.
+pub fn fit(scenario: &Scenario, dimension: usize, estimate: &Estimate) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    if scenario.start.len() != 1 && scenario.start.len() != dimension {
+        let message = format!("start has {} numbers, the objective {dimension} parameters", scenario.start.len());
+        problems.push(Problem::at("start", message).help(format!("give {dimension} numbers, or one for all of them")));
+    }
+    if estimate.memory_bytes > MAX_MEMORY_BYTES {
+        let message = format!(
+            "{} workers that each hold a snapshot of {dimension} parameters need about {:.0} GiB of memory",
+            scenario.worker_count(),
+            estimate.memory_bytes / (1u64 << 30) as f64
+        );
+        problems.push(Problem::at("workers", message).help("use fewer workers or parameters: the limit is 16 GiB"));
+    }
+    problems
+}

@@ -1,0 +1,179 @@
+//! The scenario: one RON document that says all there is to know of a run.
+
+mod build;
+mod check;
+mod diagnose;
+mod estimate;
+mod load;
+mod outline;
+
+pub use build::build;
+pub use diagnose::{Located, Problem};
+pub use estimate::Estimate;
+pub use load::{Source, print};
+
+use crate::delay::Law;
+use crate::objective;
+use crate::optimiser;
+use crate::protocol::Protocol;
+use crate::record::Record;
+use crate::units::{Count, Finite, NonNegative, Positive, Seconds};
+use serde::{Deserialize, Serialize};
+
+/// Everything about a run. What has a sensible default may be left out; unknown fields are errors.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Where all randomness comes from.
+    #[serde(default = "one")]
+    pub seed: u64,
+    /// What is minimised.
+    pub objective: objective::Spec,
+    /// What makes gradients stochastic; exact gradients if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<objective::Noise>,
+    /// The first parameters; one number stands for all coordinates.
+    #[serde(default = "origin")]
+    pub start: Vec<Finite>,
+    /// The version that they have.
+    #[serde(default)]
+    pub start_version: u64,
+    /// How the server steps: a chain of gradient transforms.
+    pub optimiser: Vec<optimiser::Spec>,
+    /// Who waits for whom.
+    #[serde(default)]
+    pub protocol: Protocol,
+    /// Classes of equal workers.
+    pub workers: Vec<Class>,
+    /// The links between workers and server.
+    #[serde(default)]
+    pub network: Network,
+    /// The parameter server.
+    #[serde(default)]
+    pub server: Server,
+    /// When the run ends: as soon as one of these is reached.
+    pub stop: Stop,
+    /// What is recorded besides lags, causes and fates.
+    #[serde(default)]
+    pub record: Record,
+    /// Figures that the run must come to; it ends with exit code 1 if it does not.
+    #[serde(default)]
+    pub expect: Vec<Expectation>,
+}
+
+/// A class of workers that are alike.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Class {
+    /// What it is called in results; its number if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// How many workers.
+    #[serde(default = "single")]
+    pub count: Count,
+    /// Seconds to compute one gradient.
+    pub compute: Law,
+    /// Seconds until they first read.
+    #[serde(default)]
+    pub joins_at: Seconds,
+    /// The factor on their gradients.
+    #[serde(default = "unit")]
+    pub weight: Positive,
+    /// Seconds for a snapshot to reach them, if not as the network says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub download: Option<Law>,
+    /// Seconds for their gradients to reach the server, if not as the network says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upload: Option<Law>,
+}
+
+/// The links between workers and server; messages do not delay each other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Network {
+    /// Seconds for a snapshot to reach a worker.
+    pub download: Law,
+    /// Seconds for a gradient to reach the server.
+    pub upload: Law,
+}
+
+impl Default for Network {
+    fn default() -> Network {
+        Network { download: no_time(), upload: no_time() }
+    }
+}
+
+/// The parameter server: one gradient at a time, first come, first served.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Server {
+    /// Seconds to apply one gradient.
+    pub service: Law,
+}
+
+impl Default for Server {
+    fn default() -> Server {
+        Server { service: no_time() }
+    }
+}
+
+/// When a run ends.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stop {
+    /// After so many optimiser steps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub updates: Option<Count>,
+    /// After so many virtual seconds; what happens at that very instant still counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_s: Option<Positive>,
+    /// When f(w) is at or below this, looked at after every step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<Finite>,
+}
+
+/// A figure that a run must come to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expectation {
+    /// The name of a number in the summary.
+    pub quantity: String,
+    /// What it must be.
+    pub value: Finite,
+    /// By how much it may be off.
+    #[serde(default)]
+    pub within: NonNegative,
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn single() -> Count {
+    Count::ONE
+}
+
+fn unit() -> Positive {
+    Positive::new(1.0).unwrap_or_else(|reason| unreachable!("{reason}"))
+}
+
+fn origin() -> Vec<Finite> {
+    vec![Finite::default()]
+}
+
+fn no_time() -> Law {
+    Law::Constant(Seconds::default())
+}
+
+impl Scenario {
+    /// What each class is called in results.
+    pub fn class_names(&self) -> Vec<String> {
+        let name = |(number, class): (usize, &Class)| class.name.clone().unwrap_or_else(|| number.to_string());
+        self.workers.iter().enumerate().map(name).collect()
+    }
+
+    /// Workers in all classes.
+    pub fn worker_count(&self) -> u64 {
+        self.workers.iter().fold(0, |sum, class| sum.saturating_add(class.count.get()))
+    }
+}

@@ -1,0 +1,5 @@
+//! What turns scenarios into results. So far: one run.
+
+mod run;
+
+pub use run::{Check, Outcome, Prepared, quantities, run};

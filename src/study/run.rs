@@ -1,0 +1,125 @@
+//! One run, from the scenario to everything that was recorded of it.
+
+use crate::cluster::{Ended, Model, Simulation};
+use crate::data::Files;
+use crate::error::Result;
+use crate::output::{Stamp, summary_numbers};
+use crate::record::{Recorder, Recording, RowSink, Summary};
+use crate::scenario::{Estimate, Scenario, Source, build, print};
+use std::path::Path;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// Events between two looks at the clock and at Ctrl-C.
+const SLICE: u64 = 1 << 16;
+
+/// A scenario that can be run: everything about it was checked.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The document.
+    pub scenario: Scenario,
+    /// The cluster.
+    pub model: Model,
+    /// What it will cost.
+    pub estimate: Estimate,
+    /// Which repeat of the scenario this is.
+    pub replication: u64,
+    /// What its files will say of their origin.
+    pub stamp: Stamp,
+}
+
+/// A run that is over.
+#[derive(Debug)]
+pub struct Outcome<S> {
+    /// Its last state.
+    pub simulation: Simulation,
+    /// What was seen of it.
+    pub recording: Recording<S>,
+    /// It in one row.
+    pub summary: Summary,
+    /// What the scenario expected, and what came.
+    pub checks: Vec<Check>,
+}
+
+/// An expectation and what came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Check {
+    /// The name of the figure.
+    pub quantity: String,
+    /// What it was to be.
+    pub expected: f64,
+    /// By how much it might be off.
+    pub within: f64,
+    /// What it was.
+    pub actual: Option<f64>,
+}
+
+impl Check {
+    /// Whether the figure is as expected.
+    pub fn holds(&self) -> bool {
+        self.actual.is_some_and(|actual| (actual - self.expected).abs() <= self.within)
+    }
+}
+
+/// The names that an expectation can use.
+pub fn quantities() -> Vec<String> {
+    summary_numbers(&Summary::blank()).into_iter().map(|(name, _)| name).collect()
+}
+
+impl Prepared {
+    /// Checks and builds what `source` says; `seed` takes the place of the scenario's own.
+    ///
+    /// # Errors
+    /// If it cannot be run: all problems, each with its place and a remedy.
+    pub fn new(source: &Source, seed: Option<u64>, replication: u64) -> Result<Prepared> {
+        let mut scenario = source.parse()?;
+        scenario.seed = seed.unwrap_or(scenario.seed);
+        let files = Files::beside(source.path.parent().unwrap_or(Path::new("")));
+        let names = quantities();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let (model, estimate) =
+            build(&scenario, replication, &files, &names).map_err(|problems| source.refuse_fields(&problems))?;
+        let text = print(&scenario)?;
+        let stamp = Stamp {
+            scenario_hash: xxh3_64_with_seed(text.as_bytes(), files.digest()),
+            scenario: text,
+            seed: scenario.seed,
+            replication,
+            fingerprint: None,
+        };
+        Ok(Prepared { scenario, model, estimate, replication, stamp })
+    }
+}
+
+/// Runs to the end, or until `proceed`, which is asked every few thousand events, says no.
+///
+/// # Errors
+/// If a delay does not fit the clock, a row cannot be written, or a law of the simulation is broken.
+pub fn run<S: RowSink>(
+    prepared: Prepared,
+    sink: S,
+    mut proceed: impl FnMut(&Simulation) -> bool,
+) -> Result<Outcome<S>> {
+    let Prepared { scenario, model, replication, .. } = prepared;
+    let mut simulation = Simulation::new(model);
+    let mut recorder = Recorder::new(&scenario.record, &scenario.optimiser, &simulation, sink);
+    let ended: Ended = loop {
+        if let Some(ended) = simulation.advance(SLICE, &mut recorder)? {
+            break ended;
+        }
+        if !proceed(&simulation) {
+            simulation.interrupt();
+        }
+    };
+    simulation.close(&mut recorder)?;
+    let recording = recorder.finish(&simulation)?;
+    let summary = Summary::new(&simulation, ended, &recording.lags, scenario.seed, replication);
+    let numbers = summary_numbers(&summary);
+    let check = |expectation: &crate::scenario::Expectation| Check {
+        quantity: expectation.quantity.clone(),
+        expected: expectation.value.get(),
+        within: expectation.within.get(),
+        actual: numbers.iter().find(|(name, _)| *name == expectation.quantity).and_then(|(_, value)| *value),
+    };
+    let checks = scenario.expect.iter().map(check).collect();
+    Ok(Outcome { simulation, recording, summary, checks })
+}
