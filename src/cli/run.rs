@@ -133,8 +133,7 @@ fn write(folder: Folder, outcome: &Outcome<()>, sink: Sink, classes: &[String], 
     }
     let Outcome { simulation, recording, summary, .. } = outcome;
     let stamp = Stamp { fingerprint: Some(simulation.fingerprint()), ..stamp };
-    let points = recording.trajectory.points();
-    for table in tables(summary, &recording.lags, points, simulation.ledger(), simulation.model(), classes) {
+    for table in tables(simulation, summary, recording, classes) {
         folder.write(&table, &stamp)?;
     }
     folder.write_text(SCENARIO, &format!("{}\n", stamp.scenario))?;

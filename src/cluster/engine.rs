@@ -1,8 +1,8 @@
 //! The event loop: one queue, one handler for each kind of event.
 
 use super::gradient::{Causes, Fate, Gradient};
-use super::ledger::Ledger;
-use super::model::{Model, purpose};
+use super::ledger::{Ledger, Tally};
+use super::model::{DelayId, Model, purpose};
 use super::server::Server;
 use super::snapshots::Snapshots;
 use super::worker::{Worker, duration};
@@ -97,7 +97,7 @@ impl Simulation {
             snapshots: Snapshots::new(&model.start, workers),
             update: vec![0.0; dimension],
             seen: std::array::from_fn(|_| vec![0.0; dimension]),
-            ledger: Ledger::new(workers as usize),
+            ledger: Ledger::default(),
             fastest_clock: 0,
             fingerprint: Fingerprint::default(),
             model,
@@ -139,11 +139,16 @@ impl Simulation {
     /// # Errors
     /// If a law is broken, or the observer fails.
     pub fn close(&mut self, observer: &mut impl Observer) -> Result<()> {
-        let in_flight: Vec<Gradient> = (0..self.workers.len() as u32).filter_map(|worker| self.in_flight(worker)).collect();
-        for gradient in &in_flight {
-            observer.unfinished(gradient)?;
+        for worker in &mut self.workers {
+            // A worker that has joined always has a gradient in flight; one that has not has started none.
+            worker.tally.in_flight = worker.tally.started > 0;
         }
-        self.ledger.close(in_flight.into_iter())
+        let numbers = 0..self.workers.len() as u32;
+        for gradient in numbers.clone().filter_map(|number| self.in_flight(number)) {
+            observer.unfinished(&gradient)?;
+        }
+        let in_flight = numbers.filter_map(|number| self.in_flight(number));
+        self.ledger.close(self.workers.iter().map(|worker| &worker.tally), in_flight)
     }
 
     /// The virtual clock.
@@ -171,9 +176,14 @@ impl Simulation {
         &self.model
     }
 
-    /// Its books.
+    /// The sums behind the conservation law.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
+    }
+
+    /// The books of every worker.
+    pub fn tallies(&self) -> impl ExactSizeIterator<Item = &Tally> {
+        self.workers.iter().map(|worker| &worker.tally)
     }
 
     /// The hash of its events so far.
@@ -181,12 +191,12 @@ impl Simulation {
         self.fingerprint.value()
     }
 
-    #[inline]
+    #[inline(always)]
     fn handle(&mut self, due: Due, observer: &mut impl Observer) -> Result<()> {
         match self.decode(due) {
             Event::Arrival(worker) => self.on_arrival(worker, observer),
             Event::Served => self.on_served(observer),
-            Event::Start(worker) => self.read(worker),
+            Event::Start(worker) => self.on_start(worker),
         }
     }
 
@@ -202,9 +212,9 @@ impl Simulation {
     }
 
     /// A gradient reaches the server, which applies it at once, or queues it.
-    #[inline]
+    #[inline(always)]
     fn on_arrival(&mut self, worker: u32, observer: &mut impl Observer) -> Result<()> {
-        if self.model.service.is_none() {
+        if self.model.service == DelayId::NONE {
             return self.apply(worker, Span::ZERO, Span::ZERO, observer);
         }
         self.server.enqueue(worker);
@@ -212,6 +222,7 @@ impl Simulation {
     }
 
     /// The server has finished with a gradient: its step takes effect now.
+    #[inline(never)]
     fn on_served(&mut self, observer: &mut impl Observer) -> Result<()> {
         if let Some((worker, since, service)) = self.server.serving.take() {
             let arrived = self.workers[worker as usize].arrival().unwrap_or(since);
@@ -220,46 +231,68 @@ impl Simulation {
         self.serve_next()
     }
 
+    #[inline(never)]
     fn serve_next(&mut self) -> Result<()> {
-        let (Some(id), None) = (self.model.service, self.server.serving) else { return Ok(()) };
+        if self.server.serving.is_some() {
+            return Ok(());
+        }
         let Some(worker) = self.server.dequeue() else { return Ok(()) };
-        let service = duration(&mut self.model.delays, id, self.service, self.server.served)?;
+        let id = self.model.service;
+        let service = duration(&mut self.model.delays, id, self.service, self.server.served);
+        let service = service.ok_or_else(|| clock_ended(self.now))?;
+        let done = self.now.checked_add(service).ok_or_else(|| clock_ended(self.now))?;
         self.server.served += 1;
         self.server.serving = Some((worker, self.now, service));
-        let done = self.now.checked_add(service).ok_or_else(clock_ended)?;
         self.queue.schedule(self.workers.len() as u32, done, ARRIVAL_OR_STEP);
         Ok(())
     }
 
-    /// The worker reads the current version and starts on its next gradient.
-    #[inline]
-    fn read(&mut self, number: u32) -> Result<()> {
+    /// A worker that has joined reads the current version and starts on its first gradient.
+    #[inline(never)]
+    fn on_start(&mut self, number: u32) -> Result<()> {
+        self.schedule_arrival(number)?;
+        self.take_snapshot(number);
+        Ok(())
+    }
+
+    /// Draws the delays of the gradient that a worker starts on now, and schedules its arrival.
+    #[inline(always)]
+    fn schedule_arrival(&mut self, number: u32) -> Result<()> {
         let worker = &mut self.workers[number as usize];
-        worker.slot = self.snapshots.hold();
-        worker.version_read = self.version;
         worker.read = self.now;
-        worker.draw_delays(&mut self.model.delays)?;
-        worker.started += 1;
-        let arrival = worker.arrival().ok_or_else(clock_ended)?;
-        self.ledger.start(number);
+        let arrival = worker.draw_delays(&mut self.model.delays).ok_or_else(|| clock_ended(self.now))?;
+        self.ledger.start(&mut worker.tally);
         self.queue.schedule(number, arrival, ARRIVAL_OR_STEP);
         Ok(())
     }
 
+    /// Hands the current version to a worker.
+    #[inline(always)]
+    fn take_snapshot(&mut self, number: u32) {
+        let worker = &mut self.workers[number as usize];
+        worker.slot = self.snapshots.hold();
+        worker.version_read = self.version;
+    }
+
     /// One optimiser step with the gradient of one worker, which then reads the version that includes it.
-    #[inline]
+    #[inline(always)]
     fn apply(&mut self, number: u32, queue: Span, service: Span, observer: &mut impl Observer) -> Result<()> {
         let gradient = self.gradient(number, queue, service);
+        // The worker reads again at this very instant. Its delays depend on nothing that the step does, and drawing them
+        // first lets the processor look for the next event while it still works on this one.
+        self.schedule_arrival(number)?;
         let inspected = observer.wants_inspection(self.updates + 1);
         let finite = self.step(&gradient, inspected);
-        self.ledger.end(&gradient);
-        self.ledger.step();
-        self.fastest_clock = self.fastest_clock.max(self.ledger.applied(number));
+        let tally = &mut self.workers[number as usize].tally;
+        self.ledger.apply(tally, &gradient);
+        self.fastest_clock = self.fastest_clock.max(tally.applied);
         self.version += 1;
         self.updates += 1;
         observer.applied(&gradient);
         if inspected {
-            self.show(&gradient, observer)?;
+            // A copy: the gradient itself never needs to be in memory, unless somebody looks at it.
+            let shown = gradient;
+            self.show(&shown, observer)?;
         }
         if !finite {
             self.ended = Some(Ended::Diverged);
@@ -271,31 +304,32 @@ impl Simulation {
         {
             self.ended = Some(Ended::Loss);
         }
-        self.read(number)
+        self.take_snapshot(number);
+        Ok(())
     }
 
     /// The gradient of a worker that is being applied now.
-    #[inline]
+    #[inline(always)]
     fn gradient(&self, number: u32, queue: Span, service: Span) -> Gradient {
         let worker = &self.workers[number as usize];
         Gradient {
             worker: number,
-            class: worker.member.class,
-            index: worker.started - 1,
+            class: worker.class,
+            index: worker.tally.started - 1,
             version_read: worker.version_read,
             version_applied: self.version,
-            lag_clocks: self.fastest_clock - self.ledger.applied(number),
+            lag_clocks: self.fastest_clock - worker.tally.applied,
             read: worker.read,
             ended: self.now,
             causes: Causes {
-                download: worker.download_time,
-                compute: worker.compute_time,
-                upload: worker.upload_time,
+                download: worker.download,
+                compute: worker.compute,
+                upload: worker.upload,
                 queue,
                 service,
                 ..Causes::default()
             },
-            weight: worker.member.weight,
+            weight: worker.weight,
             multiplicity: 1,
             fate: Fate::Applied,
         }
@@ -304,30 +338,27 @@ impl Simulation {
     /// The gradient that a worker has not finished, if it has started one.
     fn in_flight(&self, number: u32) -> Option<Gradient> {
         let worker = &self.workers[number as usize];
-        (worker.started > 0).then(|| Gradient { fate: Fate::InFlight, ..self.gradient(number, Span::ZERO, Span::ZERO) })
+        worker.tally.in_flight.then(|| Gradient { fate: Fate::InFlight, ..self.gradient(number, Span::ZERO, Span::ZERO) })
     }
 
     /// Computes a gradient, turns it into an update and subtracts that; false if the parameters are no longer finite.
-    #[inline]
+    #[inline(always)]
     fn step(&mut self, gradient: &Gradient, inspected: bool) -> bool {
         let worker = &self.workers[gradient.worker as usize];
         let read = self.snapshots.get(worker.slot);
-        let random = || worker.noise.draw(gradient.index);
+        let random = || worker.noise().draw(gradient.index);
         let class = gradient.class as usize;
         self.model.noise.gradient(self.model.objective.as_ref(), class, read, random, &mut self.update);
         if gradient.weight != 1.0 {
             self.update.iter_mut().for_each(|g| *g *= gradient.weight);
         }
         if inspected {
-            let [seen_read, seen_pushed, seen_before] = &mut self.seen;
-            seen_read.copy_from_slice(read);
-            seen_pushed.copy_from_slice(&self.update);
-            seen_before.copy_from_slice(self.snapshots.current());
+            remember(&mut self.seen, [read, &self.update, self.snapshots.current()]);
         }
         let context = Context {
             updates: self.updates,
             lag_versions: gradient.lag_versions(),
-            lag_s: gradient.lag().seconds(),
+            lag: gradient.lag(),
             worker: gradient.worker,
             parameters: self.snapshots.current(),
         };
@@ -337,6 +368,7 @@ impl Simulation {
     }
 
     #[cold]
+    #[inline(never)]
     fn show(&self, gradient: &Gradient, observer: &mut impl Observer) -> Result<()> {
         let [read, pushed, before] = &self.seen;
         let step = Step {
@@ -352,9 +384,18 @@ impl Simulation {
 }
 
 #[cold]
-fn clock_ended() -> Error {
-    let years = Time::MAX.seconds() / (365.25 * 86_400.0);
+fn remember(seen: &mut [Vec<f64>; 3], now: [&[f64]; 3]) {
+    seen.iter_mut().zip(now).for_each(|(seen, now)| seen.copy_from_slice(now));
+}
+
+#[cold]
+fn clock_ended(now: Time) -> Error {
+    let year = 365.25 * 86_400.0;
     Error::Clock(format!(
-        "the virtual clock ended after {years:.0} years, before the run did; stop it earlier with stop: (time_s: …)"
+        "after {:e} s of virtual time a delay was drawn that the virtual clock cannot show: it ends after {:.0} years, \
+         and one delay takes at most {:.0}; stop the run earlier (stop: (time_s: …)), or give the delays a lighter tail",
+        now.seconds(),
+        Time::MAX.seconds() / year,
+        Span::MAX.seconds() / year,
     ))
 }

@@ -1,6 +1,6 @@
 //! Everything that a run is made of, built and checked, before its first event.
 
-use crate::delay::Delay;
+use crate::delay::Sampler;
 use crate::kernel::{Purpose, Streams, Time};
 use crate::objective::{NoiseSource, Objective};
 use crate::optimiser::Optimiser;
@@ -24,17 +24,33 @@ pub mod purpose {
 
 /// The place of a delay in [`Model::delays`]; workers of a class share one unless their law tells them apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DelayId(pub u32);
+pub struct DelayId(u32);
 
-/// The delays that one gradient of a worker takes; `None` takes no time.
+impl DelayId {
+    /// No time at all.
+    pub const NONE: DelayId = DelayId(u32::MAX);
+
+    /// The delay at `place`.
+    pub fn new(place: usize) -> DelayId {
+        DelayId(place as u32)
+    }
+
+    /// Its place, if it is one.
+    #[inline]
+    pub fn place(self) -> Option<usize> {
+        (self != DelayId::NONE).then_some(self.0 as usize)
+    }
+}
+
+/// The delays that one gradient of a worker takes.
 #[derive(Clone, Copy, Debug)]
 pub struct Legs {
     /// Server to worker.
-    pub download: Option<DelayId>,
+    pub download: DelayId,
     /// At the worker.
-    pub compute: Option<DelayId>,
+    pub compute: DelayId,
     /// Worker to server.
-    pub upload: Option<DelayId>,
+    pub upload: DelayId,
 }
 
 /// One worker.
@@ -77,9 +93,9 @@ pub struct Model {
     /// Their version.
     pub start_version: u64,
     /// All delays.
-    pub delays: Vec<Box<dyn Delay>>,
-    /// The server's service time a gradient; `None` takes no time.
-    pub service: Option<DelayId>,
+    pub delays: Vec<Sampler>,
+    /// The server's service time a gradient.
+    pub service: DelayId,
     /// The workers, class by class.
     pub workers: Vec<Member>,
     /// The end.

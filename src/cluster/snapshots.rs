@@ -56,19 +56,39 @@ impl Snapshots {
     }
 
     /// Makes current − `update` the current version; false if a parameter is then no longer finite.
-    #[inline]
+    #[inline(always)]
     pub fn step(&mut self, update: &[f64]) -> bool {
+        // A version that nobody has read need not be kept.
+        let next = match self.holders[self.current as usize] {
+            0 => self.current,
+            _ => self.free.pop().expect("there are more slots than readers"),
+        };
+        let current = std::mem::replace(&mut self.current, next);
+        match update {
+            [update] => {
+                let w = self.values[current as usize] - update;
+                self.values[next as usize] = w;
+                w.is_finite()
+            }
+            _ => self.write(current, next, update),
+        }
+    }
+
+    /// Writes the parameters in slot `old` − `update` to slot `new`.
+    fn write(&mut self, old: u32, new: u32, update: &[f64]) -> bool {
+        let (from, to) = (old as usize * self.dimension, new as usize * self.dimension);
         let mut finite = true;
-        if self.holders[self.current as usize] == 0 {
-            let start = self.current as usize * self.dimension;
-            for (w, u) in self.values[start..start + self.dimension].iter_mut().zip(update) {
-                *w -= u;
-                finite &= w.is_finite();
+        let mut subtract = |(w, (old, u)): (&mut f64, (&f64, &f64))| {
+            *w = old - u;
+            finite &= w.is_finite();
+        };
+        if from == to {
+            for (w, u) in self.values[to..to + self.dimension].iter_mut().zip(update) {
+                let old = *w;
+                subtract((w, (&old, u)));
             }
             return finite;
         }
-        let next = self.free.pop().expect("there are more slots than readers");
-        let (from, to) = (self.current as usize * self.dimension, next as usize * self.dimension);
         let (old, new) = if from < to {
             let (head, tail) = self.values.split_at_mut(to);
             (&head[from..from + self.dimension], &mut tail[..self.dimension])
@@ -76,11 +96,7 @@ impl Snapshots {
             let (head, tail) = self.values.split_at_mut(from);
             (&tail[..self.dimension], &mut head[to..to + self.dimension])
         };
-        for ((w, old), u) in new.iter_mut().zip(old).zip(update) {
-            *w = old - u;
-            finite &= w.is_finite();
-        }
-        self.current = next;
+        new.iter_mut().zip(old.iter().zip(update)).for_each(subtract);
         finite
     }
 }

@@ -1,89 +1,75 @@
 //! A worker and the gradient that it has in flight.
 
-use super::model::{Member, Model, purpose};
-use crate::delay::Delay;
-use crate::error::{Error, Result};
-use crate::kernel::{Span, Stream, Time};
+use super::ledger::Tally;
+use super::model::{DelayId, Legs, Model, purpose};
+use crate::delay::Sampler;
+use crate::kernel::{EntityStreams, Span, Stream, Time};
 
-/// The hot state of one worker, in two cache lines. Its next three delays cannot be interrupted, so they are drawn when
-/// it reads and fused into one event, the arrival of its gradient.
+/// The state of one worker, in two cache lines. Its next three delays cannot be interrupted, so they are drawn when it
+/// reads and fused into one event, the arrival of its gradient.
 #[derive(Debug)]
-#[repr(align(128))]
+#[repr(align(64))]
 pub struct Worker {
-    pub member: Member,
-    compute: Stream,
-    download: Stream,
-    upload: Stream,
-    pub noise: Stream,
-    /// Gradients that it has started.
-    pub started: u64,
+    streams: EntityStreams,
+    legs: Legs,
+    pub class: u32,
+    pub weight: f64,
     pub version_read: u64,
     pub read: Time,
-    pub download_time: Span,
-    pub compute_time: Span,
-    pub upload_time: Span,
+    pub download: Span,
+    pub compute: Span,
+    pub upload: Span,
     /// The snapshot that it holds.
     pub slot: u32,
+    /// Its books.
+    pub tally: Tally,
 }
 
 impl Worker {
     pub fn new(model: &Model, number: u32) -> Worker {
-        let stream = |purpose| model.streams.stream(purpose, u64::from(number));
+        let member = model.workers[number as usize];
         Worker {
-            member: model.workers[number as usize],
-            compute: stream(purpose::COMPUTE),
-            download: stream(purpose::DOWNLOAD),
-            upload: stream(purpose::UPLOAD),
-            noise: stream(purpose::NOISE),
-            started: 0,
+            streams: model.streams.entity(u64::from(number)),
+            legs: member.legs,
+            class: member.class,
+            weight: member.weight,
             version_read: 0,
             read: Time::ZERO,
-            download_time: Span::ZERO,
-            compute_time: Span::ZERO,
-            upload_time: Span::ZERO,
+            download: Span::ZERO,
+            compute: Span::ZERO,
+            upload: Span::ZERO,
             slot: 0,
+            tally: Tally::default(),
         }
     }
 
-    /// Draws the delays of its next gradient, whose number is `started`.
+    /// Draws the delays of its next gradient, whose number is that of the gradients started before, and says when it
+    /// will reach the server; `None` if the clock cannot show that.
+    #[inline(always)]
+    pub fn draw_delays(&mut self, delays: &mut [Sampler]) -> Option<Time> {
+        let (index, legs, streams) = (self.tally.started, self.legs, self.streams);
+        self.download = duration(delays, legs.download, streams.stream(purpose::DOWNLOAD), index)?;
+        self.compute = duration(delays, legs.compute, streams.stream(purpose::COMPUTE), index)?;
+        self.upload = duration(delays, legs.upload, streams.stream(purpose::UPLOAD), index)?;
+        self.arrival()
+    }
+
+    /// The stream of its gradient noise.
     #[inline]
-    pub fn draw_delays(&mut self, delays: &mut [Box<dyn Delay>]) -> Result<()> {
-        let (index, legs) = (self.started, self.member.legs);
-        let mut draw = |id: super::DelayId, stream: Stream| duration(delays, id, stream, index);
-        if let Some(id) = legs.compute {
-            self.compute_time = draw(id, self.compute)?;
-        }
-        if let Some(id) = legs.download {
-            self.download_time = draw(id, self.download)?;
-        }
-        if let Some(id) = legs.upload {
-            self.upload_time = draw(id, self.upload)?;
-        }
-        Ok(())
+    pub fn noise(&self) -> Stream {
+        self.streams.stream(purpose::NOISE)
     }
 
     /// When its gradient reaches the server; `None` beyond the clock.
     #[inline]
     pub fn arrival(&self) -> Option<Time> {
-        let received = self.read.checked_add(self.download_time)?;
-        received.checked_add(self.compute_time)?.checked_add(self.upload_time)
+        self.read.checked_add(self.download + self.compute + self.upload)
     }
 }
 
-/// Draw number `index` of a delay, on the clock.
-#[inline]
-pub fn duration(delays: &mut [Box<dyn Delay>], id: super::DelayId, stream: Stream, index: u64) -> Result<Span> {
-    let seconds = delays[id.0 as usize].sample(index, &mut stream.draw(index));
-    Span::from_seconds(seconds).ok_or_else(|| too_long(delays[id.0 as usize].as_ref(), seconds))
-}
-
-#[cold]
-fn too_long(delay: &dyn Delay, seconds: f64) -> Error {
-    let (low, high) = delay.support();
-    Error::Clock(format!(
-        "a delay of {seconds:e} s was drawn, which the virtual clock cannot show (at most {:e} s); \
-         its law has mean {:e} s and draws from {low:e} to {high:e} s: give it a lighter tail",
-        Span::MAX.seconds(),
-        delay.mean(),
-    ))
+/// Draw number `index` of a delay, if the clock can show it.
+#[inline(always)]
+pub fn duration(delays: &mut [Sampler], id: DelayId, stream: Stream, index: u64) -> Option<Span> {
+    let Some(place) = id.place() else { return Some(Span::ZERO) };
+    Span::from_seconds(delays[place].sample(index, stream.draw(index)))
 }

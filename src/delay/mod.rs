@@ -15,6 +15,7 @@ use crate::data::Files;
 use crate::error::{Error, Result};
 use crate::kernel::{Generator, Purpose, Streams};
 use crate::units::{Correlation, Count, Finite, NonNegative, Positive, Seconds};
+use rand_distr::{Distribution, Exp1};
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 
@@ -22,6 +23,11 @@ use std::cell::Cell;
 pub trait Delay: std::fmt::Debug + Send {
     /// Duration number `index` of the entity that this was built for, from that draw's own generator.
     fn sample(&mut self, index: u64, random: &mut Generator) -> f64;
+
+    /// The mean, if this is a plain exponential law: the commonest law has a way of its own through [`Sampler`].
+    fn as_exponential(&self) -> Option<f64> {
+        None
+    }
 
     /// The mean in seconds; infinite where it is.
     fn mean(&self) -> f64;
@@ -54,6 +60,37 @@ pub trait Delay: std::fmt::Debug + Send {
             }
         }
         Some(high)
+    }
+}
+
+/// A delay with the way to its draws decided once, before the run.
+#[derive(Debug)]
+pub struct Sampler {
+    exponential: Option<f64>,
+    delay: Box<dyn Delay>,
+}
+
+impl Sampler {
+    /// Of `delay`.
+    pub fn new(delay: Box<dyn Delay>) -> Sampler {
+        Sampler { exponential: delay.as_exponential(), delay }
+    }
+
+    /// The delay itself.
+    pub fn delay(&self) -> &dyn Delay {
+        self.delay.as_ref()
+    }
+
+    /// Duration number `index` in seconds, from that draw's own generator: the same number by either way.
+    #[inline(always)]
+    pub fn sample(&mut self, index: u64, mut random: Generator) -> f64 {
+        match self.exponential {
+            Some(mean) => {
+                let standard: f64 = Exp1.sample(&mut random);
+                mean * standard
+            }
+            None => self.delay.sample(index, &mut random),
+        }
     }
 }
 

@@ -10,5 +10,5 @@ mod time;
 
 pub use fingerprint::Fingerprint;
 pub use queue::{Due, Queue, Rank};
-pub use streams::{Generator, Purpose, Stream, Streams};
+pub use streams::{EntityStreams, Generator, Purpose, Stream, Streams};
 pub use time::{Span, Time};

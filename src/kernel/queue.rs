@@ -37,19 +37,51 @@ pub struct Due {
 const KEY_BITS: u32 = 21;
 const SEQUENCE_BITS: u32 = 40;
 const RANK_SHIFT: u32 = KEY_BITS + SEQUENCE_BITS;
-const NOTHING: u128 = u128::MAX;
 const NO_KEY: u32 = u32::MAX;
+
+/// A pending event as two words: its time, and `rank | sequence | key`. The order of events *is* the order of these
+/// 128 bits, ties included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry {
+    time: u64,
+    order: u64,
+}
+
+/// Later than everything.
+const NOTHING: Entry = Entry { time: u64::MAX, order: u64::MAX };
+
+impl Entry {
+    /// The smaller of two entries. Which one that is cannot be predicted, so it is selected without a branch; that two
+    /// times are equal can, as it is either rare or the rule.
+    #[inline(always)]
+    fn earlier(self, other: Entry) -> Entry {
+        let wins = if other.time == self.time { before(other.order, self.order) } else { other.time < self.time };
+        Entry {
+            time: select_unpredictable(wins, other.time, self.time),
+            order: select_unpredictable(wins, other.order, self.order),
+        }
+    }
+
+    #[inline]
+    fn unpack(self) -> Due {
+        Due {
+            time: Time::from_nanos(self.time).unwrap_or(Time::MAX),
+            rank: Rank((self.order >> RANK_SHIFT) as u8),
+            key: (self.order & u64::from(Queue::MAX_KEYS - 1)) as u32,
+        }
+    }
+}
 
 /// A queue of at most one pending event a key, in the order (time, rank, order of scheduling).
 ///
-/// Each pending event is one 128-bit integer, `time | rank | sequence | key`, so that the order of events *is* the order
-/// of integers, ties included. The integers stand in the leaves of a tournament: every inner node holds the smaller of
-/// its two children, the root the next event. Scheduling replays one path of a fixed length without unpredictable
-/// branches; nothing is ever allocated after [`Queue::new`].
+/// The pending events stand in the leaves of a tournament: every inner node holds the earlier of its two children, the
+/// root the next event. Scheduling replays one path of a fixed length without unpredictable branches; nothing is ever
+/// allocated after [`Queue::new`].
 #[derive(Clone, Debug)]
 pub struct Queue {
-    /// `tree[1]` is the root, `tree[leaves + key]` the leaf of `key`; `tree[0]` is not used.
-    tree: Vec<u128>,
+    /// Node n stands in pair n / 2 beside its rival, so that one access finds both. Node 1 is the root, node
+    /// `leaves + key` the leaf of `key`, node 0 is not used.
+    pairs: Vec<[Entry; 2]>,
     leaves: usize,
     sequence: u64,
     /// The key that was popped last, while its leaf still holds the popped event. Most models schedule that key again
@@ -70,14 +102,14 @@ impl Queue {
     pub fn new(keys: u32) -> Queue {
         assert!(keys <= Queue::MAX_KEYS, "a queue has at most {} keys", Queue::MAX_KEYS);
         let leaves = (keys.max(1) as usize).next_power_of_two();
-        Queue { tree: vec![NOTHING; 2 * leaves], leaves, sequence: 0, popped: NO_KEY }
+        Queue { pairs: vec![[NOTHING; 2]; leaves], leaves, sequence: 0, popped: NO_KEY }
     }
 
     /// Lets the event of `key` happen at `time`, in place of the one that was pending for it, if any.
     ///
     /// # Panics
     /// If the queue has no such key, or after [`Queue::MAX_EVENTS`] events.
-    #[inline]
+    #[inline(always)]
     pub fn schedule(&mut self, key: u32, time: Time, rank: Rank) {
         assert!(self.sequence < Queue::MAX_EVENTS, "the event queue is exhausted after 2^40 events");
         let order = (u64::from(rank.0) << RANK_SHIFT) | (self.sequence << KEY_BITS) | u64::from(key);
@@ -85,7 +117,7 @@ impl Queue {
         if self.popped == key {
             self.popped = NO_KEY;
         }
-        self.replay(key, (u128::from(time.nanos()) << 64) | u128::from(order));
+        self.replay(key, Entry { time: time.nanos(), order });
     }
 
     /// Takes back the event of `key`; without effect if none is pending.
@@ -111,40 +143,36 @@ impl Queue {
             let key = std::mem::replace(&mut self.popped, NO_KEY);
             self.replay(key, NOTHING);
         }
-        let first = self.tree[1];
-        if first == NOTHING { None } else { Some(unpack(first)) }
+        let first = self.pairs[0][1];
+        if first.time == NOTHING.time { None } else { Some(first.unpack()) }
     }
 
     /// When the event of `key` will happen, if one is pending.
     pub fn pending(&self, key: u32) -> Option<Time> {
-        let entry = self.tree[self.leaves + key as usize];
-        (entry != NOTHING && key != self.popped).then(|| unpack(entry).time)
+        let leaf = self.leaves + key as usize;
+        let entry = self.pairs[leaf / 2][leaf % 2];
+        (entry != NOTHING && key != self.popped).then(|| entry.unpack().time)
     }
 
-    #[inline]
-    fn replay(&mut self, key: u32, entry: u128) {
-        let tree = &mut self.tree[..];
+    #[inline(never)]
+    fn replay(&mut self, key: u32, entry: Entry) {
         let mut node = self.leaves + key as usize;
         let mut winner = entry;
-        tree[node] = winner;
         while node > 1 {
-            let rival = tree[node ^ 1];
-            winner = select_unpredictable(rival < winner, rival, winner);
-            node >>= 1;
-            tree[node] = winner;
+            let pair = &mut self.pairs[node / 2];
+            let rival = pair[(node % 2) ^ 1];
+            pair[node % 2] = winner;
+            winner = winner.earlier(rival);
+            node /= 2;
         }
+        self.pairs[0][1] = winner;
     }
 }
 
-#[inline]
-fn unpack(entry: u128) -> Due {
-    let order = entry as u64;
-    let time = Time::from_nanos((entry >> 64) as u64).unwrap_or(Time::MAX);
-    Due {
-        time,
-        rank: Rank((order >> RANK_SHIFT) as u8),
-        key: (order & u64::from(Queue::MAX_KEYS - 1)) as u32,
-    }
+/// Apart, so that the comparison of times stays the only one on the common path.
+#[cold]
+fn before(a: u64, b: u64) -> bool {
+    a < b
 }
 
 #[cfg(test)]

@@ -7,26 +7,44 @@ use std::convert::Infallible;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Purpose(pub u32);
 
+impl Purpose {
+    /// Its distance from its entity's key; a constant where the purpose is one.
+    #[inline]
+    const fn offset(self) -> u64 {
+        mix(self.0 as u64 ^ 0x6a09_e667_f3bc_c908)
+    }
+}
+
 /// All random streams of one run.
 #[derive(Clone, Copy, Debug)]
 pub struct Streams {
     root: u64,
 }
 
-/// The random stream of one purpose and entity (a worker, a server).
+/// All random streams of one entity (a worker, a server): eight bytes in its hot state.
+#[derive(Clone, Copy, Debug)]
+pub struct EntityStreams {
+    key: u64,
+}
+
+/// The random stream of one entity for one purpose.
 #[derive(Clone, Copy, Debug)]
 pub struct Stream {
     key: u64,
 }
 
 /// The generator of one draw: as many random words as a sampler asks for. SplitMix64 (Steele, Lea and Flood, 2014,
-/// "Fast splittable pseudorandom number generators"), started at the draw's own address.
+/// "Fast splittable pseudorandom number generators"), started at the draw's own address: the words of one draw go on by
+/// one odd constant, as published, and draws of a stream begin at multiples of another.
 #[derive(Clone, Debug)]
 pub struct Generator {
     state: u64,
 }
 
+/// From one word of a draw to the next.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+/// From one draw of a stream to the next: the multiplier of Steele and Vigna (2021), odd and without pattern in its bits.
+const DRAW: u64 = 0xd134_2543_de82_ef95;
 
 impl Streams {
     /// The streams of the `replication`-th repeat under `seed`.
@@ -34,9 +52,22 @@ impl Streams {
         Streams { root: mix(mix(seed) ^ replication) }
     }
 
-    /// The stream of `entity` for `purpose`. It depends on nothing but seed, replication, purpose and entity.
+    /// The streams of `entity`. They depend on nothing but seed, replication and entity.
+    pub fn entity(self, entity: u64) -> EntityStreams {
+        EntityStreams { key: mix(self.root ^ mix(entity)) }
+    }
+
+    /// The stream of `entity` for `purpose`. It depends on nothing but seed, replication, entity and purpose.
     pub fn stream(self, purpose: Purpose, entity: u64) -> Stream {
-        Stream { key: mix(mix(self.root ^ u64::from(purpose.0)) ^ entity) }
+        self.entity(entity).stream(purpose)
+    }
+}
+
+impl EntityStreams {
+    /// The stream for `purpose`. Keys are places on the circle of 2⁶⁴ that nothing but chance brings near each other.
+    #[inline]
+    pub fn stream(self, purpose: Purpose) -> Stream {
+        Stream { key: self.key.wrapping_add(purpose.offset()) }
     }
 }
 
@@ -44,13 +75,13 @@ impl Stream {
     /// The generator of draw number `index`. Draws can be made in any order, and again.
     #[inline]
     pub fn draw(self, index: u64) -> Generator {
-        Generator { state: mix(self.key ^ index) }
+        Generator { state: self.key.wrapping_add(index.wrapping_mul(DRAW)) }
     }
 }
 
 /// The output function of SplitMix64, a bijection in which every bit of `x` moves every bit of the result.
 #[inline]
-fn mix(x: u64) -> u64 {
+const fn mix(x: u64) -> u64 {
     let z = x.wrapping_add(GOLDEN);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

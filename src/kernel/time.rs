@@ -43,7 +43,7 @@ impl Time {
     /// The instant `span` later, or `None` where the clock ends.
     #[inline]
     pub fn checked_add(self, span: Span) -> Option<Time> {
-        // Neither a time nor a span exceeds 2⁶², so the sum cannot wrap.
+        // A time is at most 2⁶², and a span the sum of at most three of 2⁶¹, so this sum cannot wrap.
         let sum = self.0 + span.0;
         (sum <= Time::MAX.0).then_some(Time(sum))
     }
@@ -58,15 +58,26 @@ impl Time {
 impl Span {
     /// No time at all.
     pub const ZERO: Span = Span(0);
-    /// The longest span: 2⁶¹ ns, about 73 years. Two of them, and a time, still add up in 64 bits.
+    /// The longest span that can be made of seconds: 2⁶¹ ns, about 73 years. Three of them, and a time, add up in 64 bits.
     pub const MAX: Span = Span(1 << 61);
 
     /// `seconds` to the nearest nanosecond; `None` for NaN, a negative number or more than [`Span::MAX`].
     #[inline]
     pub fn from_seconds(seconds: f64) -> Option<Span> {
-        let nanos = seconds * NANOS_PER_SECOND + 0.5;
-        // NaN fails both comparisons. The signed conversion is one instruction; the value is known to fit.
-        if nanos >= 0.5 && nanos <= Span::MAX.0 as f64 { Some(Span(nanos as i64 as u64)) } else { None }
+        // Adding 2⁵² to a number below it leaves the nearest integer in the low bits of the sum, in one instruction.
+        const INTEGERS: f64 = (1u64 << 52) as f64;
+        let nanos = seconds * NANOS_PER_SECOND;
+        if (0.0..INTEGERS).contains(&nanos) {
+            Some(Span((nanos + INTEGERS).to_bits() - INTEGERS.to_bits()))
+        } else {
+            Span::from_many_nanos(nanos)
+        }
+    }
+
+    /// Spans beyond 52 days, where every number is an integer already; and what is no span.
+    #[cold]
+    fn from_many_nanos(nanos: f64) -> Option<Span> {
+        (0.0..=Span::MAX.0 as f64).contains(&nanos).then_some(Span(nanos as u64))
     }
 
     /// Its nanoseconds.
@@ -124,6 +135,9 @@ mod tests {
         assert_eq!(Span::from_seconds(1.4e-9), Some(Span(1)));
         assert_eq!(Span::from_seconds(1.6e-9), Some(Span(2)));
         assert_eq!(Span::from_seconds(0.0), Some(Span::ZERO));
+        assert_eq!(Span::from_seconds(-0.0), Some(Span::ZERO));
+        assert_eq!(Span::from_seconds(4_503_599.627_370_495), Some(Span((1 << 52) - 1)));
+        assert_eq!(Span::from_seconds(4_503_599.627_370_497), Some(Span((1 << 52) + 1)));
         assert_eq!(Span::from_seconds(10.25).map(Span::seconds), Some(10.25));
     }
 
@@ -140,7 +154,7 @@ mod tests {
     #[test]
     fn the_largest_sum_does_not_wrap() {
         let span = Span::MAX + Span::MAX;
-        assert_eq!(Time::MAX.checked_add(span), None);
+        assert_eq!(Time::MAX.checked_add(span + Span::MAX), None);
         assert_eq!(Time::ZERO.checked_add(span), Some(Time::MAX));
     }
 }

@@ -81,6 +81,10 @@ impl Objective for Diagonal {
         terms.sum::<f64>() / 2.0
     }
     fn gradient(&self, w: &[f64], gradient: &mut [f64]) {
+        if let ([g], [w], [a], [b]) = (&mut *gradient, w, &self.curvatures[..], &self.minimiser[..]) {
+            *g = a * (w - b);
+            return;
+        }
         for (((g, w), a), b) in gradient.iter_mut().zip(w).zip(&self.curvatures).zip(&self.minimiser) {
             *g = a * (w - b);
         }

@@ -12,6 +12,7 @@ pub use schedule::Schedule;
 
 use crate::catalogue::{Entry, entry};
 use crate::error::{Error, Result};
+use crate::kernel::Span;
 use crate::units::{Fraction, Momentum, NonNegative, Positive};
 use serde::{Deserialize, Serialize};
 
@@ -22,8 +23,8 @@ pub struct Context<'a> {
     pub updates: u64,
     /// Server versions between reading and applying; negative after a rollback.
     pub lag_versions: i64,
-    /// Seconds between reading and applying.
-    pub lag_s: f64,
+    /// Time between reading and applying.
+    pub lag: Span,
     /// Who computed it.
     pub worker: u32,
     /// The server's parameters just before the step.

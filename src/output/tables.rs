@@ -1,18 +1,18 @@
 //! The tables of a run: which files there are, and what stands in their columns. docs/results.md explains them all.
 
 use super::table::{Column, Table, Values};
-use crate::cluster::{CAUSES, FATES, Fate, Ledger, Model};
-use crate::record::{Histogram, Lags, Point, Summary};
+use crate::cluster::{CAUSES, FATES, Model, Simulation, Tally};
+use crate::record::{Histogram, Lags, Point, Recording, Summary};
 
 /// Every table of a run but that of single gradients.
-pub fn tables(summary: &Summary, lags: &Lags, points: &[Point], ledger: &Ledger, model: &Model, classes: &[String]) -> Vec<Table> {
+pub fn tables<S>(simulation: &Simulation, summary: &Summary, seen: &Recording<S>, classes: &[String]) -> Vec<Table> {
     vec![
         summary_table(summary),
-        histogram_table(lags, model, classes),
-        joint_table(lags),
-        causes_table(lags, classes),
-        participation_table(ledger, model, classes),
-        trajectory_table(points),
+        histogram_table(&seen.lags, simulation.model(), classes),
+        joint_table(&seen.lags),
+        causes_table(&seen.lags, classes),
+        participation_table(simulation, classes),
+        trajectory_table(seen.trajectory.points()),
     ]
 }
 
@@ -74,7 +74,7 @@ fn histogram_table(lags: &Lags, model: &Model, classes: &[String]) -> Table {
         let factor = member.map_or(1.0, |member| member.weight);
         let units = [("versions", &class.versions, 1.0), ("seconds", &class.nanos, 1e9), ("clocks", &class.clocks, 1.0)];
         for (unit, histogram, per_unit) in units {
-            for bin in histogram.bins() {
+            for bin in histogram.histogram().bins() {
                 class_of.push(name.clone());
                 unit_of.push(unit.to_owned());
                 lower.push(bin.lower as f64 / per_unit);
@@ -120,7 +120,7 @@ fn causes_table(lags: &Lags, classes: &[String]) -> Table {
             cause_of.push(cause.to_owned());
             mean.push((gradients > 0).then(|| histogram.sum() as f64 / gradients as f64 / 1e9));
             p99.push(quantile_with_zeros(histogram, gradients, 0.99).map(|nanos| nanos as f64 / 1e9));
-            share.push((class.nanos.sum() > 0).then(|| histogram.sum() as f64 / class.nanos.sum() as f64));
+            share.push((class.nanos.histogram().sum() > 0).then(|| histogram.sum() as f64 / class.nanos.histogram().sum() as f64));
         }
     }
     let columns = vec![
@@ -147,21 +147,21 @@ fn quantile_with_zeros(histogram: &Histogram, total: u64, p: f64) -> Option<u64>
     histogram.quantile((rank - zeros as f64) / histogram.total() as f64)
 }
 
-fn participation_table(ledger: &Ledger, model: &Model, classes: &[String]) -> Table {
-    let tallies = ledger.tallies();
+fn participation_table(simulation: &Simulation, classes: &[String]) -> Table {
+    let tallies: Vec<Tally> = simulation.tallies().copied().collect();
+    let members = &simulation.model().workers;
     let total_weight: f64 = tallies.iter().map(|tally| tally.weight).sum();
-    let applied = |tally: &crate::cluster::Tally| tally.fates[Fate::Applied as usize];
-    let mean = |of: fn(&crate::cluster::Tally) -> f64| -> Vec<Option<f64>> {
-        tallies.iter().map(|tally| (applied(tally) > 0).then(|| of(tally) / applied(tally) as f64)).collect()
+    let mean = |of: fn(&Tally) -> f64| -> Vec<Option<f64>> {
+        tallies.iter().map(|tally| (tally.applied > 0).then(|| of(tally) / tally.applied as f64)).collect()
     };
     let mut columns = vec![
         Column::whole("run", "number", vec![0; tallies.len()]),
         Column::whole("worker", "number", (0..tallies.len() as u64).collect()),
-        Column::text("class", model.workers.iter().map(|member| classes[member.class as usize].clone()).collect()),
+        Column::text("class", members.iter().map(|member| classes[member.class as usize].clone()).collect()),
         Column::whole("started", "gradients", tallies.iter().map(|tally| tally.started).collect()),
     ];
     for (fate, name) in FATES {
-        columns.push(Column::whole(name, "gradients", tallies.iter().map(|tally| tally.fates[fate as usize]).collect()));
+        columns.push(Column::whole(name, "gradients", tallies.iter().map(|tally| tally.fates()[fate as usize]).collect()));
     }
     columns.extend([
         Column::maybe(

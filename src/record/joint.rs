@@ -28,19 +28,20 @@ pub struct Cell {
 
 impl Joint {
     /// Counts one gradient.
-    #[inline]
+    #[inline(always)]
     pub fn record(&mut self, versions: u64, nanos: u64) {
         let place = bin_of(PRECISION, versions) * COLUMNS + bin_of(PRECISION, nanos);
-        if place >= self.counts.len() {
-            self.grow(place);
+        match self.counts.get_mut(place) {
+            Some(count) => *count += 1,
+            None => self.count_beyond(place),
         }
-        self.counts[place] += 1;
         self.products += u128::from(versions) * u128::from(nanos);
     }
 
     #[cold]
-    fn grow(&mut self, place: usize) {
+    fn count_beyond(&mut self, place: usize) {
         self.counts.resize((place / COLUMNS + 1).next_power_of_two() * COLUMNS, 0);
+        self.counts[place] = 1;
     }
 
     /// Σ versions × nanoseconds.
@@ -55,11 +56,6 @@ impl Joint {
             nanos: edges(PRECISION, place % COLUMNS),
             count,
         })
-    }
-
-    /// Bytes that it takes in memory.
-    pub fn bytes(&self) -> usize {
-        self.counts.capacity() * size_of::<u64>()
     }
 }
 

@@ -1,12 +1,12 @@
 //! The lag of every gradient that was applied, in three units and by cause, for each class of workers.
 
-use super::histogram::Histogram;
+use super::histogram::{Histogram, Moments};
 use super::joint::Joint;
 use crate::cluster::{CAUSES, Gradient};
 use crate::error::{Error, Result};
 
 /// Lags in versions and clocks have bins of their own up to 65,535, and of relative width 2⁻¹⁵ beyond.
-const EXACT: u32 = 15;
+const EXACT: u32 = 12;
 /// Lags in time have bins of relative width 1/128, so a quantile is within 0.4 %.
 const FINE: u32 = 7;
 
@@ -14,11 +14,11 @@ const FINE: u32 = 7;
 #[derive(Clone, Debug)]
 pub struct ClassLags {
     /// In server versions.
-    pub versions: Histogram,
+    pub versions: Moments,
     /// In nanoseconds.
-    pub nanos: Histogram,
+    pub nanos: Moments,
     /// In the workers' iteration clocks.
-    pub clocks: Histogram,
+    pub clocks: Moments,
     /// Nanoseconds by cause, in the order of [`CAUSES`]; gradients that lost no time to a cause are not counted.
     pub causes: [Histogram; CAUSES.len()],
 }
@@ -26,17 +26,11 @@ pub struct ClassLags {
 impl ClassLags {
     fn new() -> ClassLags {
         ClassLags {
-            versions: Histogram::new(EXACT),
-            nanos: Histogram::new(FINE),
-            clocks: Histogram::new(EXACT),
+            versions: Moments::new(EXACT),
+            nanos: Moments::new(FINE),
+            clocks: Moments::new(EXACT),
             causes: std::array::from_fn(|_| Histogram::new(FINE)),
         }
-    }
-
-    /// Bytes that they take in memory.
-    pub fn bytes(&self) -> usize {
-        let own = [&self.versions, &self.nanos, &self.clocks];
-        own.into_iter().chain(&self.causes).map(Histogram::bytes).sum()
     }
 }
 
@@ -54,7 +48,7 @@ impl Lags {
     }
 
     /// Takes in a gradient that was applied.
-    #[inline]
+    #[inline(always)]
     pub fn record(&mut self, gradient: &Gradient) {
         let class = &mut self.classes[gradient.class as usize];
         // Negative lags come with servers that restore an older version, of which there are none yet.
@@ -109,8 +103,8 @@ impl Lags {
     pub fn check(&self) -> Result<()> {
         for (number, class) in self.classes.iter().enumerate() {
             let causes: u128 = class.causes.iter().map(Histogram::sum).sum();
-            if causes != class.nanos.sum() {
-                let lags = class.nanos.sum();
+            let lags = class.nanos.histogram().sum();
+            if causes != lags {
                 return Err(Error::Broken(format!("causes of class {number} add up to {causes} ns, its lags to {lags} ns")));
             }
         }

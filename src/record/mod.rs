@@ -7,7 +7,7 @@ mod summary;
 mod timeline;
 mod trajectory;
 
-pub use histogram::{Bin, Histogram};
+pub use histogram::{Bin, Histogram, Moments};
 pub use joint::{Cell, Joint};
 pub use lag::{ClassLags, Lags};
 pub use summary::{Spread, Summary};
@@ -196,12 +196,12 @@ impl<S: RowSink> Recorder<S> {
 }
 
 impl<S: RowSink> Observer for Recorder<S> {
-    #[inline]
+    #[inline(always)]
     fn applied(&mut self, gradient: &Gradient) {
         self.lags.record(gradient);
     }
 
-    #[inline]
+    #[inline(always)]
     fn wants_inspection(&self, updates: u64) -> bool {
         updates >= self.next
     }

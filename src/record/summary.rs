@@ -1,6 +1,6 @@
 //! One run in one row.
 
-use super::histogram::Histogram;
+use super::histogram::Moments;
 use super::lag::Lags;
 use crate::cluster::{Ended, FATES, Simulation};
 
@@ -24,7 +24,7 @@ pub struct Spread {
 impl Spread {
     /// Of the values of a histogram, of which `per_unit` make one unit. (Dividing by 10⁹ is exact where the result is;
     /// multiplying by 10⁻⁹ would not be.)
-    pub fn of(histogram: &Histogram, per_unit: f64) -> Spread {
+    pub fn of(histogram: &Moments, per_unit: f64) -> Spread {
         let quantile = |p| histogram.quantile(p).map(|value| value as f64 / per_unit);
         Spread {
             mean: histogram.mean().map(|mean| mean / per_unit),
@@ -114,7 +114,10 @@ impl Summary {
     pub fn new(simulation: &Simulation, ended: Ended, lags: &Lags, seed: u64, replication: u64) -> Summary {
         let all = lags.overall();
         let objective = &simulation.model().objective;
-        let (started, fates) = simulation.ledger().totals();
+        let mut fates = [0; FATES.len()];
+        for tally in simulation.tallies() {
+            fates.iter_mut().zip(tally.fates()).for_each(|(total, count)| *total += count);
+        }
         let time_s = simulation.now().seconds();
         Summary {
             seed,
@@ -130,7 +133,7 @@ impl Summary {
             in_flight_lag_versions: simulation.ledger().in_flight_lag(),
             loss: objective.loss(simulation.parameters()),
             distance: objective.minimiser().map(|best| crate::vector::distance(simulation.parameters(), best)),
-            started,
+            started: simulation.tallies().map(|tally| tally.started).sum(),
             fates,
             cost: None,
             fingerprint: simulation.fingerprint(),

@@ -3,6 +3,7 @@
 use crate::catalogue::entry;
 use crate::cluster::{Gradient, Step};
 use crate::error::Result;
+use crate::kernel::Span;
 use crate::optimiser::{Context, Optimiser, Spec};
 use serde::{Deserialize, Serialize};
 
@@ -88,7 +89,7 @@ pub fn answer(question: &WhatIf, optimiser: &[Spec], gradient: &Gradient, step: 
     let context = Context {
         updates: step.updates - 1,
         lag_versions: if fresh { 0 } else { gradient.lag_versions() },
-        lag_s: if fresh { 0.0 } else { gradient.lag().seconds() },
+        lag: if fresh { Span::ZERO } else { gradient.lag() },
         worker: gradient.worker,
         parameters: step.before,
     };

@@ -1,7 +1,7 @@
 //! A histogram as a few bars.
 
 use super::number::{number, percent};
-use crate::record::Histogram;
+use crate::record::Moments;
 
 /// Bars at most, the tail included.
 const BARS: u64 = 10;
@@ -9,18 +9,18 @@ const WIDTH: f64 = 24.0;
 
 /// Bars of equal width from the least value to the 99 % quantile, and one for the tail beyond. `per_unit` values make
 /// one `unit`.
-pub fn bars(histogram: &Histogram, per_unit: f64, unit: &str) -> Vec<String> {
-    let (Some(least), Some(greatest), Some(p99)) = (histogram.least(), histogram.greatest(), histogram.quantile(0.99))
-    else {
+pub fn bars(histogram: &Moments, per_unit: f64, unit: &str) -> Vec<String> {
+    let least = histogram.histogram().bins().next().map(|bin| bin.lower);
+    let (Some(least), Some(greatest), Some(p99)) = (least, histogram.greatest(), histogram.quantile(0.99)) else {
         return vec![format!("no gradients, no lag in {unit}")];
     };
+    let p99 = p99.max(least);
     let width = nice(((p99 - least) as f64 / (BARS - 1) as f64).max(1.0));
     let first = least / width * width;
     let count = ((p99 - first) / width + 1).min(BARS + 1) as usize;
     let mut counts = vec![0u64; count + 1];
-    for bin in histogram.bins() {
-        let middle = bin.lower + (bin.upper - bin.lower) / 2;
-        let place = (middle.saturating_sub(first) / width) as usize;
+    for bin in histogram.histogram().bins() {
+        let place = (bin.middle().saturating_sub(first) / width) as usize;
         counts[place.min(count)] += bin.count;
     }
     let top = counts.iter().copied().max().unwrap_or(1).max(1) as f64;
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn bars_hold_every_value_once() {
-        let mut histogram = Histogram::new(15);
+        let mut histogram = Moments::new(15);
         (0..1000u64).for_each(|value| histogram.record(value * value / 1000));
         let lines = bars(&histogram, 1.0, "versions");
         assert!(lines.len() as u64 <= BARS + 3, "{lines:#?}");
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn one_value_is_one_bar() {
-        let mut histogram = Histogram::new(7);
+        let mut histogram = Moments::new(7);
         histogram.record(4_000_000_000);
         assert_eq!(bars(&histogram, 1e9, "seconds").len(), 2);
     }

@@ -90,7 +90,7 @@ fn histograms(all: &ClassLags) -> String {
 /// Where the seconds went.
 fn causes(all: &ClassLags) -> String {
     let gradients = all.nanos.total().max(1) as f64;
-    let total = all.nanos.sum().max(1) as f64;
+    let total = all.nanos.histogram().sum().max(1) as f64;
     let rows = CAUSES.iter().zip(&all.causes).filter(|(_, histogram)| histogram.total() > 0).map(|(cause, histogram)| {
         let sum = histogram.sum() as f64;
         vec![(*cause).to_owned(), number(sum / gradients / 1e9), percent(sum / total)]

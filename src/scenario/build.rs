@@ -6,7 +6,7 @@ use super::estimate::Estimate;
 use super::{Class, Scenario};
 use crate::cluster::{DelayId, Legs, Member, Model, Stop, purpose};
 use crate::data::Files;
-use crate::delay::{Context, Delay, Law};
+use crate::delay::{Context, Law, Sampler};
 use crate::error::Error;
 use crate::kernel::{Purpose, Streams, Time};
 use crate::objective::Noise;
@@ -17,7 +17,7 @@ use std::cell::Cell;
 struct Builder<'a> {
     files: &'a Files,
     streams: Streams,
-    delays: Vec<Box<dyn Delay>>,
+    delays: Vec<Sampler>,
     problems: Vec<Problem>,
 }
 
@@ -30,20 +30,20 @@ struct Place {
 }
 
 impl Builder<'_> {
-    /// Builds a law, or notes why it cannot be; `None` for no time at all.
-    fn add(&mut self, path: &str, law: &Law, place: Place) -> Option<DelayId> {
+    /// Builds a law, or notes why it cannot be.
+    fn add(&mut self, path: &str, law: &Law, place: Place) -> DelayId {
         let Place { purpose, entity, member } = place;
         let factors = Cell::new(0);
         let context = Context { files: self.files, streams: self.streams, purpose, entity, member, factors };
         match law.build(&context) {
-            Ok(delay) if delay.support() == (0.0, 0.0) => None,
+            Ok(delay) if delay.support() == (0.0, 0.0) => DelayId::NONE,
             Ok(delay) => {
-                self.delays.push(delay);
-                Some(DelayId(self.delays.len() as u32 - 1))
+                self.delays.push(Sampler::new(delay));
+                DelayId::new(self.delays.len() - 1)
             }
             Err(error) => {
                 self.note(path, error);
-                None
+                DelayId::NONE
             }
         }
     }
@@ -57,8 +57,8 @@ impl Builder<'_> {
         }
     }
 
-    fn mean(&self, id: Option<DelayId>) -> f64 {
-        id.map_or(0.0, |id| self.delays[id.0 as usize].mean())
+    fn mean(&self, id: DelayId) -> f64 {
+        id.place().map_or(0.0, |place| self.delays[place].delay().mean())
     }
 }
 
