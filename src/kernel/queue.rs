@@ -55,7 +55,10 @@ impl Entry {
     /// times are equal can, as it is either rare or the rule.
     #[inline(always)]
     fn earlier(self, other: Entry) -> Entry {
-        let wins = if other.time == self.time { before(other.order, self.order) } else { other.time < self.time };
+        if other.time == self.time {
+            return first_scheduled(self, other);
+        }
+        let wins = other.time < self.time;
         Entry {
             time: select_unpredictable(wins, other.time, self.time),
             order: select_unpredictable(wins, other.order, self.order),
@@ -79,9 +82,8 @@ impl Entry {
 /// allocated after [`Queue::new`].
 #[derive(Clone, Debug)]
 pub struct Queue {
-    /// Node n stands in pair n / 2 beside its rival, so that one access finds both. Node 1 is the root, node
-    /// `leaves + key` the leaf of `key`, node 0 is not used.
-    pairs: Vec<[Entry; 2]>,
+    /// Node 1 is the root, nodes 2n and 2n + 1 play for node n, node `leaves + key` is the leaf of `key`; node 0 is not used.
+    tree: Vec<Entry>,
     leaves: usize,
     sequence: u64,
     /// The key that was popped last, while its leaf still holds the popped event. Most models schedule that key again
@@ -102,7 +104,7 @@ impl Queue {
     pub fn new(keys: u32) -> Queue {
         assert!(keys <= Queue::MAX_KEYS, "a queue has at most {} keys", Queue::MAX_KEYS);
         let leaves = (keys.max(1) as usize).next_power_of_two();
-        Queue { pairs: vec![[NOTHING; 2]; leaves], leaves, sequence: 0, popped: NO_KEY }
+        Queue { tree: vec![NOTHING; 2 * leaves], leaves, sequence: 0, popped: NO_KEY }
     }
 
     /// Lets the event of `key` happen at `time`, in place of the one that was pending for it, if any.
@@ -143,36 +145,35 @@ impl Queue {
             let key = std::mem::replace(&mut self.popped, NO_KEY);
             self.replay(key, NOTHING);
         }
-        let first = self.pairs[0][1];
+        let first = self.tree[1];
         if first.time == NOTHING.time { None } else { Some(first.unpack()) }
     }
 
     /// When the event of `key` will happen, if one is pending.
     pub fn pending(&self, key: u32) -> Option<Time> {
-        let leaf = self.leaves + key as usize;
-        let entry = self.pairs[leaf / 2][leaf % 2];
+        let entry = self.tree[self.leaves + key as usize];
         (entry != NOTHING && key != self.popped).then(|| entry.unpack().time)
     }
 
     #[inline(never)]
     fn replay(&mut self, key: u32, entry: Entry) {
+        let tree = self.tree.as_mut_slice();
         let mut node = self.leaves + key as usize;
         let mut winner = entry;
         while node > 1 {
-            let pair = &mut self.pairs[node / 2];
-            let rival = pair[(node % 2) ^ 1];
-            pair[node % 2] = winner;
+            let rival = tree[node ^ 1];
+            tree[node] = winner;
             winner = winner.earlier(rival);
             node /= 2;
         }
-        self.pairs[0][1] = winner;
+        tree[1] = winner;
     }
 }
 
-/// Apart, so that the comparison of times stays the only one on the common path.
+/// Of two entries at the same instant. Apart, so that the comparison of times stays the only one on the common path.
 #[cold]
-fn before(a: u64, b: u64) -> bool {
-    a < b
+fn first_scheduled(a: Entry, b: Entry) -> Entry {
+    if a.order < b.order { a } else { b }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::joint::Joint;
 use crate::cluster::{CAUSES, Gradient};
 use crate::error::{Error, Result};
 
-/// Lags in versions and clocks have bins of their own up to 65,535, and of relative width 2⁻¹⁵ beyond.
+/// Lags in versions and clocks have bins of their own up to 8,191, and of relative width 2⁻¹² beyond.
 const EXACT: u32 = 12;
 /// Lags in time have bins of relative width 1/128, so a quantile is within 0.4 %.
 const FINE: u32 = 7;
