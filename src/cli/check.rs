@@ -18,7 +18,11 @@ pub fn check(options: &Options) -> Result<Verdict> {
     let mut text = format!("{}\n\n", stamp.scenario);
     text += &format!("// {} workers, {} parameters\n", prepared.model.workers.len(), prepared.model.start.len());
     text += &format!("// {at_most}{} optimiser steps, {} events\n", number(estimate.updates), number(estimate.events));
-    text += &format!("// about {} of memory, {} of result files\n", bytes(estimate.memory_bytes), bytes(estimate.output_bytes));
+    text += &format!(
+        "// about {} of memory, {} of result files\n",
+        bytes(estimate.memory_bytes),
+        bytes(estimate.output_bytes)
+    );
     text += &format!("// scenario hash {:016x}\n", stamp.scenario_hash);
     if let Some((least, greatest)) = prepared.model.objective.curvature() {
         text += &format!("// curvature between {} and {}\n", number(least), number(greatest));

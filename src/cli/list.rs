@@ -25,9 +25,7 @@ pub const PARTS: [(&str, &[Entry]); 6] = [
 
 pub fn list(options: &Options) -> Result<Verdict> {
     let wanted = options.search.as_deref().unwrap_or_default().to_lowercase();
-    let matches = |entry: &&Entry| {
-        [entry.name, entry.summary].iter().any(|text| text.to_lowercase().contains(&wanted))
-    };
+    let matches = |entry: &&Entry| [entry.name, entry.summary].iter().any(|text| text.to_lowercase().contains(&wanted));
     let mut text = String::new();
     for (part, entries) in PARTS {
         let found: Vec<&Entry> = entries.iter().filter(matches).collect();

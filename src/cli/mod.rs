@@ -13,8 +13,12 @@ use std::process::ExitCode;
 
 /// Discrete-event simulator of staleness in distributed optimisation.
 #[derive(Debug, Parser)]
-#[command(version, about, after_help = "Exit codes: 0 ok; 1 finished, but the run diverged or an expectation failed; \
-2 the scenario or the command is wrong; 3 a file could not be read or written; 130 interrupted.")]
+#[command(
+    version,
+    about,
+    after_help = "Exit codes: 0 ok; 1 finished, but the run diverged or an expectation failed; \
+2 the scenario or the command is wrong; 3 a file could not be read or written; 130 interrupted."
+)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

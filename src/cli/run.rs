@@ -4,7 +4,7 @@ use super::{Input, Verdict, print};
 use crate::cluster::{Ended, Simulation};
 use crate::error::Result;
 use crate::output::{Folder, GradientFile, NoRows, SCENARIO, Stamp, summary_table, tables};
-use crate::record::{Answer, Gradients, GradientRow, Row, RowSink};
+use crate::record::{Answer, GradientRow, Gradients, Row, RowSink};
 use crate::report::{self, Heading};
 use crate::study::{Check, Outcome, Prepared, run as simulate};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};

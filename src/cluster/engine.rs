@@ -338,7 +338,10 @@ impl Simulation {
     /// The gradient that a worker has not finished, if it has started one.
     fn in_flight(&self, number: u32) -> Option<Gradient> {
         let worker = &self.workers[number as usize];
-        worker.tally.in_flight.then(|| Gradient { fate: Fate::InFlight, ..self.gradient(number, Span::ZERO, Span::ZERO) })
+        worker
+            .tally
+            .in_flight
+            .then(|| Gradient { fate: Fate::InFlight, ..self.gradient(number, Span::ZERO, Span::ZERO) })
     }
 
     /// Computes a gradient, turns it into an update and subtracts that; false if the parameters are no longer finite.

@@ -85,7 +85,9 @@ impl Ledger {
         for (worker, tally) in tallies.enumerate() {
             let (started, ended) = (tally.started, tally.fates().iter().sum::<u64>());
             if started != ended {
-                return Err(Error::Broken(format!("ledger: worker {worker} started {started} gradients, {ended} ended")));
+                return Err(Error::Broken(format!(
+                    "ledger: worker {worker} started {started} gradients, {ended} ended"
+                )));
             }
         }
         let outstanding: i64 = in_flight.map(|gradient| gradient.lag_versions()).sum();

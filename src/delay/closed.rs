@@ -1,8 +1,9 @@
 //! The closed-form laws: rand_distr draws, statrs knows the moments and the distribution function.
 
-use super::Delay;
+use super::{Delay, bisect};
 use crate::error::{Error, Result};
 use crate::kernel::Generator;
+use crate::units::{Positive, Seconds};
 use rand_distr::{Distribution as Sampler, Exp1, StandardNormal};
 use statrs::distribution::{ContinuousCDF, Normal};
 use statrs::statistics::Distribution as Theory;
@@ -32,13 +33,11 @@ impl Delay for Constant {
     }
 }
 
-/// `shift` + a duration with a sampler from one library and a theory from the other.
+/// A duration with a sampler from one library and a theory from the other.
 #[derive(Debug)]
 struct Closed<S, T> {
-    shift: f64,
     sampler: S,
     theory: T,
-    /// Least and greatest value, without the shift.
     support: (f64, f64),
 }
 
@@ -48,22 +47,25 @@ where
     T: ContinuousCDF<f64, f64> + Theory<f64> + std::fmt::Debug + Send,
 {
     fn sample(&mut self, _: u64, random: &mut Generator) -> f64 {
-        self.shift + self.sampler.sample(random)
+        self.sampler.sample(random)
     }
     fn mean(&self) -> f64 {
-        self.shift + self.theory.mean().unwrap_or(f64::INFINITY)
+        self.theory.mean().unwrap_or(f64::INFINITY)
     }
     fn variance(&self) -> f64 {
         self.theory.variance().unwrap_or(f64::INFINITY)
     }
     fn support(&self) -> (f64, f64) {
-        (self.shift + self.support.0, self.shift + self.support.1)
+        self.support
     }
     fn cdf(&self, x: f64) -> Option<f64> {
-        Some(if x < self.shift { 0.0 } else { self.theory.cdf(x - self.shift) })
+        Some(self.theory.cdf(x))
     }
     fn quantile(&self, p: f64) -> Option<f64> {
-        Some(self.shift + self.theory.inverse_cdf(p))
+        let x = self.theory.inverse_cdf(p);
+        // Where the library only searches, and stops early, the search is done again to the end.
+        let precise = (self.theory.cdf(x) - p).abs() <= 1e-10;
+        if precise { Some(x) } else { bisect(self.support, |x| Some(self.theory.cdf(x)), p) }
     }
 }
 
@@ -74,11 +76,14 @@ fn refuse(law: &str, reason: impl std::fmt::Display) -> Error {
 /// Evenly between `low` and `high`.
 pub fn uniform(low: f64, high: f64) -> Result<Box<dyn Delay>> {
     if low >= high {
-        return Err(refuse("Uniform", format!("low ({low}) must be below high ({high}); for one value use Constant({low})")));
+        return Err(refuse(
+            "Uniform",
+            format!("low ({low}) must be below high ({high}); for one value use Constant({low})"),
+        ));
     }
     let sampler = rand_distr::Uniform::new(low, high).map_err(|error| refuse("Uniform", error))?;
     let theory = statrs::distribution::Uniform::new(low, high).map_err(|error| refuse("Uniform", error))?;
-    Ok(Box::new(Closed { shift: 0.0, sampler, theory, support: (low, high) }))
+    Ok(Box::new(Closed { sampler, theory, support: (low, high) }))
 }
 
 /// `shift` + an exponential of mean `mean`.
@@ -122,31 +127,64 @@ impl Delay for Exponential {
 pub fn gamma(shape: f64, scale: f64) -> Result<Box<dyn Delay>> {
     let sampler = rand_distr::Gamma::new(shape, scale).map_err(|error| refuse("Gamma", error))?;
     let theory = statrs::distribution::Gamma::new(shape, 1.0 / scale).map_err(|error| refuse("Gamma", error))?;
-    Ok(Box::new(Closed { shift: 0.0, sampler, theory, support: (0.0, f64::INFINITY) }))
+    Ok(Box::new(Closed { sampler, theory, support: (0.0, f64::INFINITY) }))
+}
+
+/// Gamma by mean and coefficient of variation, or by shape and scale.
+pub fn gamma_by(
+    mean: Option<Seconds>,
+    cv: Option<Positive>,
+    shape: Option<Positive>,
+    scale: Option<Seconds>,
+) -> Result<Box<dyn Delay>> {
+    match (mean, cv, shape, scale) {
+        (Some(mean), Some(cv), None, None) => gamma(1.0 / cv.get().powi(2), mean.get() * cv.get().powi(2)),
+        (None, None, Some(shape), Some(scale)) => gamma(shape.get(), scale.get()),
+        _ => Err(refuse("Gamma", "give mean and cv, or shape and scale")),
+    }
+}
+
+/// Lognormal by median and sigma, or by mean and coefficient of variation: then sigma² = ln(1 + cv²), and the median is
+/// mean·exp(−sigma²/2).
+pub fn log_normal_by(
+    median: Option<Seconds>,
+    sigma: Option<Positive>,
+    mean: Option<Seconds>,
+    cv: Option<Positive>,
+) -> Result<Box<dyn Delay>> {
+    match (median, sigma, mean, cv) {
+        (Some(median), Some(sigma), None, None) => log_normal(median.get(), sigma.get()),
+        (None, None, Some(mean), Some(cv)) => {
+            let square = cv.get().powi(2).ln_1p();
+            log_normal(mean.get() * (-square / 2.0).exp(), square.sqrt())
+        }
+        _ => Err(refuse("LogNormal", "give median and sigma, or mean and cv")),
+    }
 }
 
 /// exp(N(ln `median`, `sigma`²)).
-pub fn log_normal(median: f64, sigma: f64) -> Result<Box<dyn Delay>> {
+fn log_normal(median: f64, sigma: f64) -> Result<Box<dyn Delay>> {
     if median == 0.0 {
         return Err(refuse("LogNormal", "the median or mean must be above 0; for no time at all use Constant(0.0)"));
     }
     let sampler = rand_distr::LogNormal::new(median.ln(), sigma).map_err(|error| refuse("LogNormal", error))?;
-    let theory = statrs::distribution::LogNormal::new(median.ln(), sigma).map_err(|error| refuse("LogNormal", error))?;
-    Ok(Box::new(Closed { shift: 0.0, sampler, theory, support: (0.0, f64::INFINITY) }))
+    let theory =
+        statrs::distribution::LogNormal::new(median.ln(), sigma).map_err(|error| refuse("LogNormal", error))?;
+    Ok(Box::new(Closed { sampler, theory, support: (0.0, f64::INFINITY) }))
 }
 
 /// P(X > x) = exp(−(x/scale)^shape).
 pub fn weibull(shape: f64, scale: f64) -> Result<Box<dyn Delay>> {
     let sampler = rand_distr::Weibull::new(scale, shape).map_err(|error| refuse("Weibull", error))?;
     let theory = statrs::distribution::Weibull::new(shape, scale).map_err(|error| refuse("Weibull", error))?;
-    Ok(Box::new(Closed { shift: 0.0, sampler, theory, support: (0.0, f64::INFINITY) }))
+    Ok(Box::new(Closed { sampler, theory, support: (0.0, f64::INFINITY) }))
 }
 
 /// P(X > x) = (minimum/x)^shape for x ≥ minimum.
 pub fn pareto(minimum: f64, shape: f64) -> Result<Box<dyn Delay>> {
     let sampler = rand_distr::Pareto::new(minimum, shape).map_err(|error| refuse("Pareto", error))?;
     let theory = statrs::distribution::Pareto::new(minimum, shape).map_err(|error| refuse("Pareto", error))?;
-    Ok(Box::new(Closed { shift: 0.0, sampler, theory, support: (minimum, f64::INFINITY) }))
+    Ok(Box::new(Closed { sampler, theory, support: (minimum, f64::INFINITY) }))
 }
 
 /// A normal variable, given that it is not negative. Moments: Johnson, Kotz and Balakrishnan, *Continuous Univariate

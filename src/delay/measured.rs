@@ -93,7 +93,10 @@ pub fn load(context: &Context, source: Source, draw: Draw) -> Result<Values> {
     if let Some(row) = values.iter().position(|value| !(0.0..=MAX_SECONDS).contains(value)) {
         return Err(refuse(format!(
             "column `{}` × {} gives {} s in row {} of the series; a duration is 0 to {MAX_SECONDS} s",
-            source.column, source.scale, values[row], row + 1
+            source.column,
+            source.scale,
+            values[row],
+            row + 1
         )));
     }
     Values::new(values, draw).map_err(refuse)

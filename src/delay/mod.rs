@@ -43,24 +43,30 @@ pub trait Delay: std::fmt::Debug + Send {
 
     /// The least `x` with `cdf(x)` ≥ `p`, by bisection unless a law knows better; `None` as for [`Delay::cdf`].
     fn quantile(&self, p: f64) -> Option<f64> {
-        let (mut low, high) = self.support();
-        let mut high = if high.is_finite() { high } else { low + 1.0 };
-        while self.cdf(high)? < p && high < f64::MAX / 2.0 {
-            high *= 2.0;
-        }
-        for _ in 0..200 {
-            let middle = low + (high - low) / 2.0;
-            if middle <= low || middle >= high {
-                break;
-            }
-            if self.cdf(middle)? < p {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
-        Some(high)
+        bisect(self.support(), |x| self.cdf(x), p)
     }
+}
+
+/// The least x with `cdf`(x) ≥ `p`, for a law between the ends of `support`.
+fn bisect(support: (f64, f64), cdf: impl Fn(f64) -> Option<f64>, p: f64) -> Option<f64> {
+    let (mut low, high) = support;
+    let mut high = if high.is_finite() { high } else { low + 1.0 };
+    while cdf(high)? < p && high < f64::MAX / 2.0 {
+        high *= 2.0;
+    }
+    // Each round halves an interval of doubles, of which there are fewer than 2⁶⁴ in all.
+    for _ in 0..1100 {
+        let middle = low + (high - low) / 2.0;
+        if middle <= low || middle >= high {
+            break;
+        }
+        if cdf(middle)? < p {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    Some(high)
 }
 
 /// A delay with the way to its draws decided once, before the run.
@@ -226,11 +232,23 @@ pub const CATALOGUE: &[Entry] = &[
     entry("ShiftedExponential", "shift + an exponential of that mean, s", "ShiftedExponential(shift: 0.5, mean: 0.5)"),
     entry("Erlang", "sum of `shape` equal exponentials, by the mean of the sum, s", "Erlang(shape: 4, mean: 1.0)"),
     entry("Gamma", "by mean, s, and coefficient of variation, or by shape and scale, s", "Gamma(mean: 5.0, cv: 0.9)"),
-    entry("TruncatedNormal", "normal of that mean and sd, s, given that it is 0 or more", "TruncatedNormal(mean: 1.0, sd: 0.2)"),
+    entry(
+        "TruncatedNormal",
+        "normal of that mean and sd, s, given that it is 0 or more",
+        "TruncatedNormal(mean: 1.0, sd: 0.2)",
+    ),
     entry("HalfNormal", "shift + |N(0, scale²)|, s", "HalfNormal(shift: 1.0, scale: 0.5)"),
-    entry("LogNormal", "by median, s, and sigma of the logarithm, or by mean, s, and cv", "LogNormal(median: 1.0, sigma: 0.5)"),
+    entry(
+        "LogNormal",
+        "by median, s, and sigma of the logarithm, or by mean, s, and cv",
+        "LogNormal(median: 1.0, sigma: 0.5)",
+    ),
     entry("Weibull", "by shape and scale, s; shape < 1 is heavier than exponential", "Weibull(shape: 0.7, scale: 1.0)"),
-    entry("Pareto", "P(X > x) = (minimum / x)^shape; variance infinite for shape ≤ 2, mean for shape ≤ 1", "Pareto(minimum: 1.0, shape: 2.5)"),
+    entry(
+        "Pareto",
+        "P(X > x) = (minimum / x)^shape; variance infinite for shape ≤ 2, mean for shape ≤ 1",
+        "Pareto(minimum: 1.0, shape: 2.5)",
+    ),
     entry(
         "Hyperexponential",
         "one of several exponentials, by weight and mean, s",
@@ -241,7 +259,11 @@ pub const CATALOGUE: &[Entry] = &[
         "one of several laws, by weight",
         "Mixture(parts: [(weight: 0.98, law: Constant(1.0)), (weight: 0.02, law: Constant(20.0))])",
     ),
-    entry("Empirical", "given values, s: drawn at random (Resample) or in order, over and over (Replay)", "Empirical(values: [0.9, 1.0, 1.4], draw: Replay)"),
+    entry(
+        "Empirical",
+        "given values, s: drawn at random (Resample) or in order, over and over (Replay)",
+        "Empirical(values: [0.9, 1.0, 1.4], draw: Replay)",
+    ),
     entry(
         "Measured",
         "a column of a CSV or Parquet file × scale, s; `by` names a column that tells the workers apart",
@@ -321,31 +343,18 @@ impl Law {
     /// If the parameters do not fit each other (the message names the law and says what would), or a file of
     /// measurements cannot be read.
     pub fn build(&self, context: &Context) -> Result<Box<dyn Delay>> {
-        let many = |laws: &[&Law]| -> Result<Vec<Box<dyn Delay>>> { laws.iter().map(|law| law.build(context)).collect() };
+        let many =
+            |laws: &[&Law]| -> Result<Vec<Box<dyn Delay>>> { laws.iter().map(|law| law.build(context)).collect() };
         Ok(match self {
             Law::Constant(value) => Box::new(closed::Constant(value.get())),
             Law::Uniform { low, high } => closed::uniform(low.get(), high.get())?,
             Law::Exponential { mean } => closed::exponential(0.0, mean.get()),
             Law::ShiftedExponential { shift, mean } => closed::exponential(shift.get(), mean.get()),
             Law::Erlang { shape, mean } => closed::gamma(shape.get() as f64, mean.get() / shape.get() as f64)?,
-            Law::Gamma { mean, cv, shape, scale } => match (mean, cv, shape, scale) {
-                (Some(mean), Some(cv), None, None) => {
-                    let square = cv.get() * cv.get();
-                    closed::gamma(1.0 / square, mean.get() * square)?
-                }
-                (None, None, Some(shape), Some(scale)) => closed::gamma(shape.get(), scale.get())?,
-                _ => return Err(self.refuse("give mean and cv, or shape and scale")),
-            },
+            Law::Gamma { mean, cv, shape, scale } => closed::gamma_by(*mean, *cv, *shape, *scale)?,
             Law::TruncatedNormal { mean, sd } => Box::new(closed::TruncatedNormal::new(mean.get(), sd.get())?),
             Law::HalfNormal { shift, scale } => Box::new(closed::HalfNormal::new(shift.get(), scale.get())),
-            Law::LogNormal { median, sigma, mean, cv } => match (median, sigma, mean, cv) {
-                (Some(median), Some(sigma), None, None) => closed::log_normal(median.get(), sigma.get())?,
-                (None, None, Some(mean), Some(cv)) => {
-                    let log = (cv.get() * cv.get()).ln_1p();
-                    closed::log_normal(mean.get() * (-log / 2.0).exp(), log.sqrt())?
-                }
-                _ => return Err(self.refuse("give median and sigma, or mean and cv")),
-            },
+            Law::LogNormal { median, sigma, mean, cv } => closed::log_normal_by(*median, *sigma, *mean, *cv)?,
             Law::Weibull { shape, scale } => closed::weibull(shape.get(), scale.get())?,
             Law::Pareto { minimum, shape } => closed::pareto(minimum.get(), shape.get())?,
             Law::Hyperexponential { branches } => {
@@ -367,7 +376,9 @@ impl Law {
                 measured::Source { file, column, by: by.as_deref(), scale: scale.get() },
                 *draw,
             )?),
-            Law::Scaled { factor, law } => Box::new(composite::Scaled { factor: factor.get(), law: law.build(context)? }),
+            Law::Scaled { factor, law } => {
+                Box::new(composite::Scaled { factor: factor.get(), law: law.build(context)? })
+            }
             Law::Sum { laws } if laws.is_empty() => return Err(self.refuse("give at least one law")),
             Law::Sum { laws } => Box::new(composite::Sum { laws: many(&laws.iter().collect::<Vec<_>>())? }),
             Law::PerWorker { factor, law } => {

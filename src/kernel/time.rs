@@ -136,8 +136,9 @@ mod tests {
         assert_eq!(Span::from_seconds(1.6e-9), Some(Span(2)));
         assert_eq!(Span::from_seconds(0.0), Some(Span::ZERO));
         assert_eq!(Span::from_seconds(-0.0), Some(Span::ZERO));
-        assert_eq!(Span::from_seconds(4_503_599.627_370_495), Some(Span((1 << 52) - 1)));
-        assert_eq!(Span::from_seconds(4_503_599.627_370_497), Some(Span((1 << 52) + 1)));
+        // Just below and just above 2⁵² ns, where the way of rounding changes.
+        assert_eq!(Span::from_seconds(4_503_599.5), Some(Span(4_503_599_500_000_000)));
+        assert_eq!(Span::from_seconds(4_503_599.75), Some(Span(4_503_599_750_000_000)));
         assert_eq!(Span::from_seconds(10.25).map(Span::seconds), Some(10.25));
     }
 

@@ -117,8 +117,7 @@ fn generate(rows: usize, features: usize, noise: f64, targets: Targets, streams:
     let mut examples = Examples { features, x: Vec::with_capacity(rows * features), y: Vec::with_capacity(rows) };
     for row in 0..rows {
         examples.x.extend((0..features).map(|_| normal()));
-        let score: Vec<f64> =
-            truth.chunks(features).map(|w| dot(w, examples.row(row)) + noise * normal()).collect();
+        let score: Vec<f64> = truth.chunks(features).map(|w| dot(w, examples.row(row)) + noise * normal()).collect();
         examples.y.push(match targets {
             Targets::Real => score[0],
             Targets::Classes(2) => f64::from(score[0] > 0.0),

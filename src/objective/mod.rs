@@ -199,7 +199,9 @@ impl Spec {
                 let examples = data.load(data_fit::Targets::Classes(classes), streams, files)?;
                 Box::new(data_fit::DataFit::new(regression::Softmax { classes }, examples, regularisation.get()))
             }
-            Spec::Classic { function, dimension } => Box::new(classic::Classic::new(*function, bounded(dimension.get())?)?),
+            Spec::Classic { function, dimension } => {
+                Box::new(classic::Classic::new(*function, bounded(dimension.get())?)?)
+            }
         })
     }
 }

@@ -35,7 +35,11 @@ impl Noise {
     pub const CATALOGUE: &[Entry] = &[
         entry("Gaussian", "adds N(0, sd² / batch) to every coordinate, independently", "Gaussian(sd: 0.1, batch: 32)"),
         entry("Multiplicative", "multiplies every coordinate by N(1, sd²), independently", "Multiplicative(sd: 0.5)"),
-        entry("MiniBatch", "gradient of `size` examples, drawn with replacement; data objectives only", "MiniBatch(size: 32)"),
+        entry(
+            "MiniBatch",
+            "gradient of `size` examples, drawn with replacement; data objectives only",
+            "MiniBatch(size: 32)",
+        ),
     ];
 
     /// The name of the variant, as in RON.
@@ -57,7 +61,7 @@ impl Noise {
             Some(Noise::Gaussian { sd, batch }) => {
                 let additive = sd.get() / (batch.get() as f64).sqrt();
                 NoiseSource::Normal { additive, multiplicative: 0.0 }
-            },
+            }
             Some(Noise::Multiplicative { sd }) => NoiseSource::Normal { additive: 0.0, multiplicative: sd.get() },
             Some(Noise::MiniBatch { size }) => {
                 let examples = objective.examples().and_then(|count| Uniform::new(0, count).ok());

@@ -117,14 +117,34 @@ fn beta_2() -> Fraction {
 pub const CATALOGUE: &[Entry] = &[
     entry("Sgd", "u ← learning_rate · u", "Sgd(learning_rate: 0.1)"),
     entry("HeavyBall", "v ← momentum · v + learning_rate · u, u ← v", "HeavyBall(learning_rate: 0.1, momentum: 0.9)"),
-    entry("Nesterov", "v ← momentum · v + learning_rate · u, u ← momentum · v + learning_rate · u", "Nesterov(learning_rate: 0.1, momentum: 0.9)"),
-    entry("AdaGrad", "u ← learning_rate · u / (√Σu² + epsilon), coordinate by coordinate", "AdaGrad(learning_rate: 0.1)"),
-    entry("RmsProp", "as AdaGrad, with a decaying mean of u² in place of the sum", "RmsProp(learning_rate: 0.01, decay: 0.9)"),
-    entry("Adam", "bias-corrected decaying means of u and u²", "Adam(learning_rate: 0.001, beta_1: 0.9, beta_2: 0.999)"),
+    entry(
+        "Nesterov",
+        "v ← momentum · v + learning_rate · u, u ← momentum · v + learning_rate · u",
+        "Nesterov(learning_rate: 0.1, momentum: 0.9)",
+    ),
+    entry(
+        "AdaGrad",
+        "u ← learning_rate · u / (√Σu² + epsilon), coordinate by coordinate",
+        "AdaGrad(learning_rate: 0.1)",
+    ),
+    entry(
+        "RmsProp",
+        "as AdaGrad, with a decaying mean of u² in place of the sum",
+        "RmsProp(learning_rate: 0.01, decay: 0.9)",
+    ),
+    entry(
+        "Adam",
+        "bias-corrected decaying means of u and u²",
+        "Adam(learning_rate: 0.001, beta_1: 0.9, beta_2: 0.999)",
+    ),
     entry("AdamW", "Adam + learning_rate · weight_decay · w", "AdamW(learning_rate: 0.001, weight_decay: 0.01)"),
     entry("Clip", "u ← u · min(1, norm / ‖u‖)", "Clip(norm: 10.0)"),
     entry("WeightDecay", "u ← u + rate · w: before Sgd, the gradient of rate · ‖w‖² / 2", "WeightDecay(rate: 0.0001)"),
-    entry("Schedule", "u ← factor(step) · u: Warmup, Staircase, Cosine, InverseTime or InverseSqrt", "Schedule(Warmup(updates: 100))"),
+    entry(
+        "Schedule",
+        "u ← factor(step) · u: Warmup, Staircase, Cosine, InverseTime or InverseSqrt",
+        "Schedule(Warmup(updates: 100))",
+    ),
 ];
 
 impl Spec {

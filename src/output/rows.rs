@@ -19,7 +19,9 @@ fn batch(rows: &[GradientRow], classes: &[String]) -> Table {
     let whole = |of: fn(&GradientRow) -> u64| rows.iter().map(of).collect::<Vec<u64>>();
     let seconds = |of: fn(&GradientRow) -> f64| rows.iter().map(of).collect::<Vec<f64>>();
     let instant = |of: fn(&GradientRow) -> crate::kernel::Time| -> Vec<Option<u64>> {
-        rows.iter().map(|row| Some(of(row)).filter(|&time| time <= row.gradient.ended).map(|time| time.nanos())).collect()
+        rows.iter()
+            .map(|row| Some(of(row)).filter(|&time| time <= row.gradient.ended).map(|time| time.nanos()))
+            .collect()
     };
     let applied: Vec<Option<u64>> = rows.iter().map(|row| row.drift.map(|_| row.gradient.ended.nanos())).collect();
     let instants = [
@@ -44,7 +46,11 @@ fn batch(rows: &[GradientRow], classes: &[String]) -> Table {
         Column::whole("lag_clocks", "clocks", whole(|row| row.gradient.lag_clocks)),
     ];
     for (name, _, nanos) in &instants {
-        columns.push(Column::maybe(*name, "s", nanos.iter().map(|nanos| nanos.map(|nanos| nanos as f64 / 1e9)).collect()));
+        columns.push(Column::maybe(
+            *name,
+            "s",
+            nanos.iter().map(|nanos| nanos.map(|nanos| nanos as f64 / 1e9)).collect(),
+        ));
     }
     columns.extend([
         Column::number("download_s", "s", seconds(|row| row.gradient.causes.download.seconds())),

@@ -72,7 +72,8 @@ fn histogram_table(lags: &Lags, model: &Model, classes: &[String]) -> Table {
     for (number, (class, name)) in lags.classes().iter().zip(classes).enumerate() {
         let member = model.workers.iter().find(|member| member.class as usize == number);
         let factor = member.map_or(1.0, |member| member.weight);
-        let units = [("versions", &class.versions, 1.0), ("seconds", &class.nanos, 1e9), ("clocks", &class.clocks, 1.0)];
+        let units =
+            [("versions", &class.versions, 1.0), ("seconds", &class.nanos, 1e9), ("clocks", &class.clocks, 1.0)];
         for (unit, histogram, per_unit) in units {
             for bin in histogram.histogram().bins() {
                 class_of.push(name.clone());
@@ -120,7 +121,10 @@ fn causes_table(lags: &Lags, classes: &[String]) -> Table {
             cause_of.push(cause.to_owned());
             mean.push((gradients > 0).then(|| histogram.sum() as f64 / gradients as f64 / 1e9));
             p99.push(quantile_with_zeros(histogram, gradients, 0.99).map(|nanos| nanos as f64 / 1e9));
-            share.push((class.nanos.histogram().sum() > 0).then(|| histogram.sum() as f64 / class.nanos.histogram().sum() as f64));
+            share.push(
+                (class.nanos.histogram().sum() > 0)
+                    .then(|| histogram.sum() as f64 / class.nanos.histogram().sum() as f64),
+            );
         }
     }
     let columns = vec![
@@ -161,7 +165,11 @@ fn participation_table(simulation: &Simulation, classes: &[String]) -> Table {
         Column::whole("started", "gradients", tallies.iter().map(|tally| tally.started).collect()),
     ];
     for (fate, name) in FATES {
-        columns.push(Column::whole(name, "gradients", tallies.iter().map(|tally| tally.fates()[fate as usize]).collect()));
+        columns.push(Column::whole(
+            name,
+            "gradients",
+            tallies.iter().map(|tally| tally.fates()[fate as usize]).collect(),
+        ));
     }
     columns.extend([
         Column::maybe(

@@ -16,8 +16,11 @@ pub enum Protocol {
 }
 
 /// Every protocol, in the order of [`Protocol`].
-pub const CATALOGUE: &[Entry] =
-    &[entry("Async", "one step per gradient, however stale; its worker reads the new version and goes on at once", "Async")];
+pub const CATALOGUE: &[Entry] = &[entry(
+    "Async",
+    "one step per gradient, however stale; its worker reads the new version and goes on at once",
+    "Async",
+)];
 
 impl Protocol {
     /// The name of the variant, as in RON.

@@ -144,14 +144,14 @@ impl Moments {
     #[inline(always)]
     pub fn record(&mut self, value: u64) {
         self.histogram.record(value);
-        self.squares += u128::from(value) * u128::from(value);
+        self.squares = self.squares.saturating_add(u128::from(value) * u128::from(value));
         self.greatest = self.greatest.max(value);
     }
 
     /// Counts everything that `other`, of the same precision, has counted.
     pub fn merge(&mut self, other: &Moments) {
         self.histogram.merge(&other.histogram);
-        self.squares += other.squares;
+        self.squares = self.squares.saturating_add(other.squares);
         self.greatest = self.greatest.max(other.greatest);
     }
 
@@ -170,10 +170,11 @@ impl Moments {
         self.histogram.mean()
     }
 
-    /// The standard deviation of the values, with divisor n; `None` if there are none.
+    /// The standard deviation of the values, with divisor n; `None` if there are none, or if their squares add up to more
+    /// than 128 bits hold, as those of lags of decades do.
     pub fn sd(&self) -> Option<f64> {
         let (n, sum) = (u128::from(self.total()), self.histogram.sum);
-        if n == 0 {
+        if n == 0 || self.squares == u128::MAX {
             return None;
         }
         let exact = n.checked_mul(self.squares).zip(sum.checked_mul(sum)).map(|(a, b)| (a - b) as f64);
@@ -238,11 +239,15 @@ mod tests {
     }
 
     #[test]
-    fn sums_beyond_128_bits_still_give_a_deviation() {
+    fn a_deviation_beyond_128_bits_is_right_or_unknown() {
+        // The squares add up to less than 2¹²⁸, their product with their number does not.
+        let value = 1u64 << 60;
         let mut histogram = of(7, &[0]);
-        (0..100).for_each(|_| histogram.record(u64::MAX / 2));
-        let sd = histogram.sd().unwrap() / (u64::MAX / 2) as f64;
+        (0..100).for_each(|_| histogram.record(value));
+        let sd = histogram.sd().unwrap() / value as f64;
         assert!((sd - (100.0f64 / 101.0 / 101.0).sqrt()).abs() < 1e-9, "{sd}");
+        (0..300).for_each(|_| histogram.record(value));
+        assert_eq!(histogram.sd(), None, "it is not known, and not said");
     }
 
     proptest! {

@@ -105,7 +105,9 @@ impl Lags {
             let causes: u128 = class.causes.iter().map(Histogram::sum).sum();
             let lags = class.nanos.histogram().sum();
             if causes != lags {
-                return Err(Error::Broken(format!("causes of class {number} add up to {causes} ns, its lags to {lags} ns")));
+                return Err(Error::Broken(format!(
+                    "causes of class {number} add up to {causes} ns, its lags to {lags} ns"
+                )));
             }
         }
         Ok(())

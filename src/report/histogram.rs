@@ -15,7 +15,9 @@ pub fn bars(histogram: &Moments, per_unit: f64, unit: &str) -> Vec<String> {
         return vec![format!("no gradients, no lag in {unit}")];
     };
     let p99 = p99.max(least);
-    let width = nice(((p99 - least) as f64 / (BARS - 1) as f64).max(1.0));
+    // Bars narrower than the bins behind them would show gaps that are not there.
+    let finest = histogram.histogram().bins().find(|bin| bin.upper >= p99).map_or(1, |bin| bin.upper - bin.lower + 1);
+    let width = nice(((p99 - least) as f64 / (BARS - 1) as f64).max(finest as f64));
     let first = least / width * width;
     let count = ((p99 - first) / width + 1).min(BARS + 1) as usize;
     let mut counts = vec![0u64; count + 1];
@@ -34,7 +36,10 @@ pub fn bars(histogram: &Moments, per_unit: f64, unit: &str) -> Vec<String> {
             format!("{} – {}", number(edge(place)), number(edge(place + 1)))
         }
     };
-    let lines = counts.iter().enumerate().filter(|(place, n)| *place < count || **n > 0).map(|(place, &n)| {
+    let first_used = counts.iter().position(|&n| n > 0).unwrap_or(0);
+    let last_used = counts.iter().rposition(|&n| n > 0).unwrap_or(0);
+    let used = counts.iter().enumerate().take(last_used + 1).skip(first_used);
+    let lines = used.map(|(place, &n)| {
         let share = n as f64 / histogram.total() as f64;
         format!("{:>22} {:<24} {:>7}", label(place), bar(n as f64 / top), percent(share))
     });

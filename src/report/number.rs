@@ -14,6 +14,16 @@ pub fn number(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
+/// `value` to three significant digits: for what is known to half a per cent.
+pub fn rough(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return number(value);
+    }
+    let decimals = 2 - value.abs().log10().floor() as i32;
+    let step = 10f64.powi(decimals);
+    number((value * step).round() / step)
+}
+
 /// `value`, or a dash where there is none.
 pub fn maybe(value: Option<f64>) -> String {
     value.map_or("–".to_owned(), number)
@@ -45,6 +55,7 @@ mod tests {
         assert_eq!(number(123_456_789.25), "1.235e8");
         assert_eq!(number(1_000_000.0), "1000000");
         assert_eq!(maybe(None), "–");
+        assert_eq!([4.0014, 12.345, 0.0, 98765.0].map(rough), ["4", "12.3", "0", "98800"]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The summary of one run: the two measures of lag side by side, why, and what it did to the loss.
 
 use super::histogram::bars;
-use super::number::{maybe, number, percent};
+use super::number::{maybe, number, percent, rough};
 use super::plain_table;
 use crate::cluster::{CAUSES, FATES};
 use crate::record::{ClassLags, Lags, Summary, Trajectory};
@@ -59,13 +59,13 @@ pub fn summary(heading: &Heading, summary: &Summary, lags: &Lags, trajectory: &T
 
 /// The measures of lag, one a row.
 fn measures(summary: &Summary) -> String {
-    let rows = [
-        ("versions", &summary.lag_versions),
-        ("seconds", &summary.lag_s),
-        ("clocks", &summary.lag_clocks),
-    ];
+    let rows = [("versions", &summary.lag_versions), ("seconds", &summary.lag_s), ("clocks", &summary.lag_clocks)];
     let rows = rows.map(|(name, spread)| {
-        let figures = spread.figures().into_iter().map(|(_, value)| maybe(value));
+        let figures = spread.figures().into_iter().map(|(figure, value)| match figure {
+            // Quantiles of seconds are those of bins, and not known to more digits.
+            "p50" | "p90" | "p99" if name == "seconds" => value.map_or_else(|| maybe(None), rough),
+            _ => maybe(value),
+        });
         std::iter::once(name.to_owned()).chain(figures).collect::<Vec<String>>()
     });
     let mut text = plain_table(&["lag when applied, in", "mean", "sd", "p50", "p90", "p99", "max"], rows);
@@ -91,10 +91,11 @@ fn histograms(all: &ClassLags) -> String {
 fn causes(all: &ClassLags) -> String {
     let gradients = all.nanos.total().max(1) as f64;
     let total = all.nanos.histogram().sum().max(1) as f64;
-    let rows = CAUSES.iter().zip(&all.causes).filter(|(_, histogram)| histogram.total() > 0).map(|(cause, histogram)| {
-        let sum = histogram.sum() as f64;
-        vec![(*cause).to_owned(), number(sum / gradients / 1e9), percent(sum / total)]
-    });
+    let rows =
+        CAUSES.iter().zip(&all.causes).filter(|(_, histogram)| histogram.total() > 0).map(|(cause, histogram)| {
+            let sum = histogram.sum() as f64;
+            vec![(*cause).to_owned(), number(sum / gradients / 1e9), percent(sum / total)]
+        });
     plain_table(&["where the seconds go", "mean s", "share"], rows)
 }
 

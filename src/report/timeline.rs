@@ -33,8 +33,7 @@ fn vector(w: &[f64]) -> String {
 
 fn table(rows: &[Row]) -> String {
     let w = if rows[0].w_after.len() == 1 { ["w read", "w after"] } else { ["‖w‖ read", "‖w‖ after"] };
-    let header =
-        ["time s", "worker", "version read", w[0], "lag versions", "lag s", "version after", w[1], "f after"];
+    let header = ["time s", "worker", "version read", w[0], "lag versions", "lag s", "version after", w[1], "f after"];
     let line = |row: &Row| {
         let gradient = &row.gradient;
         vec![
@@ -61,7 +60,8 @@ fn lanes(rows: &[Row]) -> String {
         return String::new();
     }
     let place = |seconds: f64| (seconds / end * (WIDTH - 1) as f64).round() as usize;
-    let mut text = String::from("r7: reads version 7; a10: its gradient is applied to version 10, with a lag of 3 versions\n");
+    let mut text =
+        String::from("r7: reads version 7; a10: its gradient is applied to version 10, with a lag of 3 versions\n");
     for worker in 0..workers {
         let mut lane = vec![' '; WIDTH + 8];
         for row in rows.iter().filter(|row| row.gradient.worker == worker) {
@@ -93,7 +93,12 @@ fn write_at(lane: &mut [char], at: usize, label: &str) {
 fn what_if(rows: &[Row], answers: &[Answer]) -> String {
     let taken = |version: u64| {
         let row = rows.iter().find(|row| row.gradient.version_applied == version)?;
-        Some(vec![format!("{version} → {}", version + 1), "what happened".to_owned(), vector(&row.w_after), number(row.loss)])
+        Some(vec![
+            format!("{version} → {}", version + 1),
+            "what happened".to_owned(),
+            vector(&row.w_after),
+            number(row.loss),
+        ])
     };
     let mut lines: Vec<Vec<String>> = Vec::new();
     let mut last = None;

@@ -51,7 +51,8 @@ impl Builder<'_> {
     fn note(&mut self, path: &str, error: Error) {
         match error {
             Error::Table { .. } | Error::Io { .. } => {
-                self.problems.push(Problem::at(path, error.to_string()).help("paths are relative to the scenario's folder"));
+                self.problems
+                    .push(Problem::at(path, error.to_string()).help("paths are relative to the scenario's folder"));
             }
             other => self.problems.push(Problem::at(path, other.to_string())),
         }
@@ -156,7 +157,8 @@ fn members(scenario: &Scenario, builder: &mut Builder, service_s: f64) -> (Vec<M
 
 /// The laws of a class, each with its purpose and the path of the field that says it.
 fn class_laws<'a>(scenario: &'a Scenario, class: &'a Class) -> [(Purpose, &'static str, &'a Law); 3] {
-    let download = class.download.as_ref().map_or(("network.download", &scenario.network.download), |own| ("download", own));
+    let download =
+        class.download.as_ref().map_or(("network.download", &scenario.network.download), |own| ("download", own));
     let upload = class.upload.as_ref().map_or(("network.upload", &scenario.network.upload), |own| ("upload", own));
     [
         (purpose::DOWNLOAD, download.0, download.1),

@@ -128,8 +128,11 @@ fn expectations(scenario: &Scenario, quantities: &[&str]) -> Vec<Problem> {
 pub fn fit(scenario: &Scenario, dimension: usize, estimate: &Estimate) -> Vec<Problem> {
     let mut problems = Vec::new();
     if scenario.start.len() != 1 && scenario.start.len() != dimension {
-        let message = format!("start has {} numbers, the objective {dimension} parameters", scenario.start.len());
-        problems.push(Problem::at("start", message).help(format!("give {dimension} numbers, or one for all of them")));
+        let message = format!("start has length {}, but the objective has dimension {dimension}", scenario.start.len());
+        problems.push(
+            Problem::at("start", message)
+                .help(format!("give a list of length {dimension}, or of length 1 for all coordinates")),
+        );
     }
     if estimate.memory_bytes > MAX_MEMORY_BYTES {
         let message = format!(

@@ -47,7 +47,10 @@ impl Estimate {
                 + scenario.workers.len() as f64 * BYTES_PER_CLASS
                 + points * 40.0
                 + 8e6,
-            output_bytes: scenario.record.gradients.rows(steps) as f64 * BYTES_PER_ROW + workers * 8.0 + points * 25.0 + 30e3,
+            output_bytes: scenario.record.gradients.rows(steps) as f64 * BYTES_PER_ROW
+                + workers * 8.0
+                + points * 25.0
+                + 30e3,
         }
     }
 }

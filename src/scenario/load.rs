@@ -57,7 +57,8 @@ impl Source {
     pub fn parse(&self) -> Result<Scenario> {
         let mut text = self.text.clone();
         let mut problems: Vec<Located> = Vec::new();
-        let mut blanked: Vec<String> = Vec::new();
+        // Names and places of fields that were taken out, or misspelt: that they are missing then is no new mistake.
+        let mut gone: Vec<(String, usize)> = Vec::new();
         loop {
             let error = match options().from_str::<Scenario>(&text) {
                 Ok(scenario) if problems.is_empty() => return Ok(scenario),
@@ -65,17 +66,19 @@ impl Source {
                 Err(error) => error,
             };
             let span = offset(&text, error.span.start)..offset(&text, error.span.end);
-            let follows = matches!(&error.code, ron::Error::MissingStructField { field, .. } if blanked.iter().any(|name| name == field));
-            if !follows {
-                problems.push(describe(&self.text, &error, span.clone()));
+            let root = outline(&text);
+            let culprit = culprit(&root, &error, &span);
+            let around = culprit.map_or(0..text.len(), |entry| entry.span.clone());
+            let is_gone = |field: &str| gone.iter().any(|(name, place)| name == field && around.contains(place));
+            if !matches!(&error.code, ron::Error::MissingStructField { field, .. } if is_gone(field)) {
+                problems.push(describe(&self.text, &error, span));
             }
             // Look past the mistake: the smallest field or list element around it is taken out, and the rest read again.
-            let root = outline(&text);
-            let Some(entry) = culprit(&root, &error, &span) else { break };
+            let Some(entry) = culprit else { break };
             if is_syntax(&error.code) || problems.len() >= MAX_PROBLEMS {
                 break;
             }
-            blanked.extend(entry.name.clone());
+            gone.extend(entry.name.clone().into_iter().chain(meant(&error.code)).map(|name| (name, entry.span.start)));
             text = without(&text, entry);
         }
         Err(self.refuse(&problems))
@@ -117,16 +120,11 @@ fn culprit<'a>(root: &'a Entry, error: &SpannedError, span: &std::ops::Range<usi
     }
 }
 
-/// The innermost entry with brackets that close at or after `offset`.
+/// The innermost entry with brackets around the byte before `offset`.
 fn enclosing(entry: &Entry, offset: usize) -> Option<&Entry> {
-    let child = entry.children.iter().find(|child| child.span.start < offset && offset <= child.span.end)?;
-    if child.children.is_empty() && child.value.len() < 2 {
-        return None;
-    }
-    match enclosing(child, offset) {
-        Some(inner) if inner.span.end >= offset && !inner.children.is_empty() => Some(inner),
-        _ => Some(child),
-    }
+    let around = |child: &&Entry| child.bracketed && child.span.start < offset && offset <= child.span.end;
+    let child = entry.children.iter().find(around)?;
+    Some(enclosing(child, offset).unwrap_or(child))
 }
 
 /// `text` with the entry, and the comma after it, replaced by blanks.
@@ -187,34 +185,68 @@ fn describe(text: &str, error: &SpannedError, span: std::ops::Range<usize>) -> L
         ron::Error::IntegerOutOfBounds => {
             ("this whole number does not fit".to_owned(), Some("give one from 0 to 18446744073709551615".to_owned()))
         }
-        ron::Error::ExceededRecursionLimit => {
-            ("brackets are nested too deeply".to_owned(), Some("flatten this; scenarios need about ten levels".to_owned()))
-        }
+        ron::Error::ExceededRecursionLimit => (
+            "brackets are nested too deeply".to_owned(),
+            Some("flatten this; scenarios need about ten levels".to_owned()),
+        ),
         ron::Error::ExpectedDifferentStructName { expected, found } => {
             (format!("expected `{expected}(…)`, found `{found}`"), Some(list(&["write the document as Scenario( … )"])))
         }
-        ron::Error::TrailingCharacters => {
-            ("there is something after the end of the scenario".to_owned(), Some("remove it, or the bracket before it".to_owned()))
-        }
+        ron::Error::TrailingCharacters => (
+            "there is something after the end of the scenario".to_owned(),
+            Some("remove it, or the bracket before it".to_owned()),
+        ),
         ron::Error::Eof => ("the file ends too early".to_owned(), Some("a closing bracket is missing".to_owned())),
-        ron::Error::ExpectedComma => {
-            ("expected a comma".to_owned(), Some("separate fields and list elements by commas".to_owned()))
+        ron::Error::ExpectedComma => match number_around(text, span.start) {
+            Some(place) => {
+                let message = format!("expected a whole number, got {}", &text[place.clone()]);
+                return Located { span: place, message, help: Some("leave out the fraction".to_owned()) };
+            }
+            None => ("expected a comma".to_owned(), Some("separate fields and list elements by commas".to_owned())),
+        },
+        ron::Error::ExpectedArray => {
+            ("expected a list".to_owned(), Some("write it in square brackets: [ … ]".to_owned()))
+        }
+        ron::Error::ExpectedFloat | ron::Error::ExpectedInteger => {
+            ("expected a number".to_owned(), Some("write it plainly, as 1.5 or 2e-3, without quotes".to_owned()))
         }
         other => (other.to_string(), Some("`laggard list` shows how every part is written".to_owned())),
     };
-    // Point at the thing itself, without the blanks before it.
+    // Point at the thing itself: without the blanks before it, and with the sign of a number.
     let shown = text.get(span.clone()).unwrap_or_default();
-    let start = span.start + (shown.len() - shown.trim_start().len());
+    let sign = usize::from(text[..span.start].ends_with('-'));
+    let start = span.start + (shown.len() - shown.trim_start().len()) - sign;
     let end = span.end.min(start + shown.trim().lines().next().map_or(1, |line| line.len().max(1)));
     Located { span: start.min(span.end)..end.max(start.min(span.end)), message, help }
 }
 
+/// The number with a fraction around a byte of the text, if that is what stands there: where a whole number is wanted, RON
+/// stops reading at the point, and wonders where the comma is.
+fn number_around(text: &str, at: usize) -> Option<std::ops::Range<usize>> {
+    let digit = |c: char| c.is_ascii_digit() || c == '.' || c == '_';
+    let start = text[..at].trim_end_matches(digit).len();
+    let end = text.len() - text[at..].trim_start_matches(digit).len();
+    let number = &text[start..end];
+    (number.len() > 1 && number.contains('.') && number.parse::<f64>().is_ok()).then_some(start..end)
+}
+
+/// The field that an unknown one was probably meant to be: that it is missing then is the same mistake.
+fn meant(code: &ron::Error) -> Option<String> {
+    match code {
+        ron::Error::NoSuchStructField { expected, found, .. } => closest(found, expected).map(str::to_owned),
+        _ => None,
+    }
+}
+
+/// The name that is likely meant by one with a slip in it.
+fn closest<'a>(found: &str, names: &[&'a str]) -> Option<&'a str> {
+    let distance = |name: &str| strsim::damerau_levenshtein(&found.to_lowercase(), &name.to_lowercase());
+    let by_distance = names.iter().map(|name| (distance(name), *name));
+    by_distance.min().filter(|(distance, name)| *distance <= name.len() / 3).map(|(_, name)| name)
+}
+
 /// The likeliest of the names meant, and all of them.
 fn suggest(found: &str, names: &[&str], intro: &str) -> Option<String> {
-    let closest = names.iter().map(|name| (strsim::damerau_levenshtein(found, name), name)).min();
     let all = format!("{intro}: {}", names.join(", "));
-    match closest {
-        Some((distance, name)) if distance <= name.len() / 3 => Some(format!("did you mean `{name}`? {all}")),
-        _ => Some(all),
-    }
+    Some(closest(found, names).map_or(all.clone(), |name| format!("did you mean `{name}`? {all}")))
 }

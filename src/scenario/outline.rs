@@ -13,9 +13,14 @@ pub struct Entry {
     pub span: Range<usize>,
     /// Its value.
     pub value: Range<usize>,
-    /// What stands in the brackets of its value.
+    /// Whether its value has brackets.
+    pub bracketed: bool,
+    /// What stands in them.
     pub children: Vec<Entry>,
 }
+
+/// Brackets nested more deeply than any scenario's are passed over, like what is in them.
+const MAX_DEPTH: usize = 100;
 
 /// A bracket that is open.
 #[derive(Default)]
@@ -26,6 +31,7 @@ struct Open {
     start: Option<usize>,
     end: usize,
     colon: Option<usize>,
+    bracketed: bool,
     children: Vec<Entry>,
 }
 
@@ -38,11 +44,13 @@ impl Open {
     fn close_entry(&mut self, text: &str) {
         let children = std::mem::take(&mut self.children);
         let colon = self.colon.take();
+        let bracketed = std::mem::take(&mut self.bracketed);
         let Some(start) = self.start.take() else { return };
         let name = colon.map(|colon| text[start..colon].trim().to_owned());
         let after = colon.map_or(start, |colon| colon + 1);
         let blank = text[after..self.end].len() - text[after..self.end].trim_start().len();
-        self.entries.push(Entry { name, span: start..self.end, value: after + blank..self.end, children });
+        let value = after + blank..self.end;
+        self.entries.push(Entry { name, span: start..self.end, value, bracketed, children });
     }
 }
 
@@ -50,14 +58,18 @@ impl Open {
 pub fn outline(text: &str) -> Entry {
     let bytes = text.as_bytes();
     let mut stack = vec![Open::default()];
-    let mut at = 0;
+    let (mut at, mut deeper) = (0, 0usize);
     while at < bytes.len() {
         let next = token_end(text, at);
         let nested = stack.len() > 1;
+        let deepest = stack.len() > MAX_DEPTH;
         let top = stack.last_mut().expect("the bottom of the stack is never popped");
         match bytes[at] {
+            b'(' | b'[' | b'{' if deepest => deeper += 1,
+            b')' | b']' | b'}' if deeper > 0 => deeper -= 1,
             b'(' | b'[' | b'{' => {
                 top.reach(at, next);
+                top.bracketed = true;
                 stack.push(Open::default());
             }
             b')' | b']' | b'}' if nested => {
@@ -89,7 +101,7 @@ pub fn outline(text: &str) -> Entry {
             }
             None => {
                 let children = open.entries.pop().map(|root| root.children).unwrap_or_default();
-                return Entry { name: None, span: 0..text.len(), value: 0..text.len(), children };
+                return Entry { name: None, span: 0..text.len(), value: 0..text.len(), bracketed: true, children };
             }
         }
     }

@@ -1,0 +1,224 @@
+//! Scenarios that cannot be run: each mistake is shown at its line and column, with the program's exit code 2, and
+//! without a panic.
+
+use crate::support::source;
+use laggard::study::Prepared;
+use std::process::Command;
+
+const GOOD: &str = "Scenario(
+    objective: Quadratic(curvature: 1.0),
+    start: [1.0],
+    optimiser: [Sgd(learning_rate: 0.1)],
+    workers: [(count: 2, compute: Constant(1.0))],
+    stop: (updates: 10),
+)
+";
+
+/// (what to replace in the good scenario, by what, what the message says). `«` marks where the message must point.
+const BAD: &[(&str, &str, &str)] = &[
+    // Numbers that are none, or out of range.
+    ("curvature: 1.0", "curvature: «NaN", "expected a finite number above 0, got NaN"),
+    ("curvature: 1.0", "curvature: «-1.0", "expected a finite number above 0, got -1"),
+    ("curvature: 1.0", "curvature: «0", "expected a finite number above 0, got 0"),
+    ("curvature: 1.0", "curvature: «1e999", "expected a finite number above 0, got inf"),
+    ("[1.0]", "[«inf]", "expected a finite number, got inf"),
+    ("Constant(1.0)", "Constant(«NaN)", "expected seconds from 0"),
+    ("Constant(1.0)", "Constant(«-0.5)", "expected seconds from 0 to 2305843009 (73 years), got -0.5"),
+    ("Constant(1.0)", "Constant(«1e300)", "expected seconds from 0"),
+    ("Constant(1.0)", "Exponential(mean: «-inf)", "got -inf"),
+    ("count: 2", "count: «0", "expected a whole number, 1 or more, got 0"),
+    ("count: 2", "count: «-1", "does not fit"),
+    ("count: 2", "count: «2.5", "expected a whole number, got 2.5"),
+    ("count: 2", "count: «99999999999999999999", "does not fit"),
+    ("updates: 10", "updates: «0", "1 or more"),
+    ("updates: 10", "time_s: «-5.0", "above 0"),
+    ("learning_rate: 0.1", "learning_rate: «0.0", "above 0"),
+    ("[Sgd(learning_rate: 0.1)]", "[HeavyBall(learning_rate: 0.1, momentum: «1.0)]", "above -1 and below 1"),
+    // Names.
+    ("start: [1.0]", "strat: [1.0]", "did you mean `start`?"),
+    ("start: [1.0]", "«colour: 3", "unknown field `colour`"),
+    ("start: [1.0]", "start: [1.0], «start: [2.0]", "field `start` is given twice"),
+    ("Quadratic(curvature: 1.0)", "«Quadratc(curvature: 1.0)", "did you mean `Quadratic`?"),
+    ("Sgd", "«SGD", "did you mean `Sgd`?"),
+    ("Constant(1.0)", "«Gaussian(mean: 1.0)", "unknown name `Gaussian`"),
+    ("Constant(1.0)", "Exponential(«rate: 1.0)", "unknown field `rate`"),
+    ("    stop: (updates: 10),\n", "", "field `stop` is missing"),
+    ("compute: Constant(1.0)", "joins_at: 0.0", "field `compute` is missing"),
+    // Types and brackets.
+    ("start: [1.0]", "start: «1.0", "expected a list"),
+    ("curvature: 1.0", "curvature: «\"one\"", "expected a number"),
+    ("stop: (updates: 10),\n)", "stop: (updates: 10),\n", "the file ends too early"),
+    ("stop: (updates: 10),\n)\n", "stop: (updates: 10),\n)\n«)", "after the end"),
+    ("start: [1.0],", "start: [1.0]", "expected a comma"),
+    ("Scenario(", "«Scene(", "Scene"),
+    // Parts that do not fit each other.
+    ("start: [1.0]", "start: «[1.0, 2.0]", "start has length 2, but the objective has dimension 1"),
+    ("[(count: 2, compute: Constant(1.0))]", "«[]", "there are no workers"),
+    ("count: 2", "count: 3000000", "3000000 workers are more than one run can have"),
+    ("Constant(1.0)", "«Constant(0.0)", "take no time at all"),
+    ("Constant(1.0)", "«Exponential(mean: 1e-12)", "take no time at all"),
+    ("Constant(1.0)", "«Uniform(low: 2.0, high: 1.0)", "must be below high"),
+    ("Constant(1.0)", "«Gamma(mean: 1.0)", "give mean and cv, or shape and scale"),
+    ("Constant(1.0)", "«Gamma(mean: 1.0, cv: 1.0, shape: 1.0)", "give mean and cv, or shape and scale"),
+    ("Constant(1.0)", "«LogNormal(sigma: 1.0)", "give median and sigma, or mean and cv"),
+    ("Constant(1.0)", "«Mixture(parts: [])", "at least one part"),
+    ("Constant(1.0)", "«Empirical(values: [])", "at least one value"),
+    ("Constant(1.0)", "«Sum(laws: [])", "at least one law"),
+    ("Constant(1.0)", "«TruncatedNormal(mean: -9.0, sd: 1.0)", "nearly every draw is refused"),
+    (
+        "Constant(1.0)",
+        "«Autoregressive(correlation: 0.5, law: Sum(laws: [Constant(1.0)]))",
+        "must have a distribution function",
+    ),
+    ("Constant(1.0)", "«Measured(file: \"nowhere.csv\", column: \"s\")", "No such file"),
+    ("Constant(1.0)", "«Measured(file: \"Cargo.toml\", column: \"s\")", "ends in .csv or .parquet"),
+    ("updates: 10", "loss: 0.5", "the loss may never be reached"),
+    ("stop: (updates: 10)", "stop: «()", "the run never ends"),
+    ("updates: 10", "updates: «9999999999999", "more events than one run can have"),
+    ("updates: 10", "time_s: «1e18", "do not fit the virtual clock"),
+    ("[Sgd(learning_rate: 0.1)]", "«[Clip(norm: 1.0)]", "no learning rate"),
+    ("[Sgd(learning_rate: 0.1)]", "«[Sgd(learning_rate: 0.1), Sgd(learning_rate: 0.1)]", "2 learning rates"),
+    ("start: [1.0]", "noise: «MiniBatch(size: 3)", "no examples to draw"),
+    ("start: [1.0]", "start_version: «9007199254740993", "too large to count on from"),
+    ("start: [1.0]", "expect: [(quantity: «\"lag\", value: 1.0)]", "no number in the summary is called `lag`"),
+    ("start: [1.0]", "record: (what_if: [(version: 1, optimiser: «[])])", "no learning rate"),
+    ("start: [1.0]", "start_version: 5, record: (what_if: [«(version: 1)])", "no step at version 1"),
+    ("start: [1.0]", "record: (gradients: «Window(first: 9, last: 3))", "ends (3) before it begins (9)"),
+    ("start: [1.0]", "record: (timeline: «1000000)", "too long to print"),
+    ("count: 2, ", "count: 2, name: \"a\"), (compute: Constant(1.0), name: «\"a\"), (", "two classes are called `a`"),
+    (
+        "Quadratic(curvature: 1.0)",
+        "«Diagonal(curvatures: Evenly(from: 1.0, to: 2.0, dimension: 99999999))",
+        "parameters",
+    ),
+];
+
+fn message(text: &str) -> String {
+    match Prepared::new(&source(text), None, 0) {
+        Ok(_) => String::new(),
+        Err(error) => {
+            assert_eq!(error.exit_code(), 2, "{error}");
+            error.to_string()
+        }
+    }
+}
+
+#[test]
+fn the_good_scenario_is_good() {
+    assert_eq!(message(GOOD), "");
+}
+
+#[test]
+fn every_mistake_is_shown_at_its_line_and_column() {
+    for (from, to, expected) in BAD {
+        assert!(GOOD.contains(from), "{from} is not in the good scenario");
+        let marked = GOOD.replacen(from, to, 1);
+        let text = marked.replace('«', "");
+        let message = message(&text);
+        assert!(message.contains(expected), "{text}\nsays\n{message}\nnot\n{expected}");
+        if let Some(place) = marked.find('«') {
+            let before = &marked[..place];
+            let (line, column) =
+                (before.matches('\n').count() + 1, before.rsplit('\n').next().unwrap().chars().count() + 1);
+            let pointer = format!("test.ron:{line}:{column}\n");
+            assert!(message.contains(&pointer), "{text}\nis wrong at {pointer}but the message is\n{message}");
+        }
+    }
+}
+
+#[test]
+fn many_snapshots_of_many_parameters_are_refused_before_the_memory_is_asked_for() {
+    let text = GOOD
+        .replace("Quadratic(curvature: 1.0)", "Diagonal(curvatures: Evenly(from: 1.0, to: 2.0, dimension: 1000000))")
+        .replace("count: 2", "count: 100000");
+    assert!(message(&text).contains("745 GiB of memory"), "{}", message(&text));
+}
+
+#[test]
+fn all_mistakes_of_a_file_are_shown_at_once() {
+    let text = "Scenario(
+    objective: Quadratic(curvature: -1.0),
+    start: [1.0, NaN],
+    optimizer: [Sgd(learning_rate: 0.1)],
+    workers: [(count: 0, compute: Exponentail(mean: 1.0)), (compute: Uniform(low: 1.0, high: inf)), (count: 2)],
+    stop: (updates: 10),
+    bogus: 3,
+)";
+    let message = message(text);
+    let places: Vec<&str> =
+        message.lines().filter_map(|line| line.trim_start().strip_prefix("--> test.ron:")).collect();
+    assert_eq!(places, ["2:37", "3:18", "4:5", "5:23", "5:35", "5:94", "5:110", "7:5"], "{message}");
+}
+
+#[test]
+fn fields_that_do_not_fit_each_other_are_shown_at_once() {
+    let text = GOOD
+        .replace("start: [1.0]", "start: [1.0, 2.0]")
+        .replace("Constant(1.0)", "Gamma(mean: 1.0)")
+        .replace("[Sgd(learning_rate: 0.1)]", "[]")
+        .replace("updates: 10", "loss: 0.5");
+    let message = message(&text);
+    assert_eq!(message.matches("error: ").count(), 4, "{message}");
+}
+
+#[test]
+fn nesting_without_end_is_refused() {
+    for (open, close) in [("Scaled(factor: 1.0, law: ", ")"), ("Sum(laws: [", "])")] {
+        let law = format!("{}Constant(1.0){}", open.repeat(5000), close.repeat(5000));
+        let message = message(&GOOD.replace("Constant(1.0)", &law));
+        assert!(message.contains("nested too deeply"), "{}", &message[..message.len().min(500)]);
+    }
+    let message = message(&"(".repeat(100_000));
+    assert!(message.starts_with("error: "), "{}", &message[..message.len().min(500)]);
+}
+
+#[test]
+fn a_delay_beyond_the_clock_is_an_error_of_the_scenario() {
+    let text =
+        GOOD.replace("Constant(1.0)", "Pareto(minimum: 1.0, shape: 0.01)").replace("updates: 10", "updates: 1000");
+    let prepared = Prepared::new(&source(&text), None, 0).unwrap();
+    let error = laggard::study::run(prepared, laggard::output::NoRows, |_| true).map(|_| ()).unwrap_err();
+    assert_eq!(error.exit_code(), 2);
+    assert!(error.to_string().contains("the virtual clock cannot show"), "{error}");
+}
+
+/// The same through the program: what it prints, its exit code, and that it leaves nothing behind.
+#[test]
+fn the_program_shows_mistakes_and_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    for (number, (from, to, expected)) in BAD.iter().enumerate() {
+        let file = folder.path().join(format!("{number}.ron"));
+        std::fs::write(&file, GOOD.replacen(from, to, 1).replace('«', "")).unwrap();
+        let out = folder.path().join("out");
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_laggard")).arg("run").arg(&file).arg("--out").arg(&out).output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{to}: {stderr}");
+        assert!(
+            output.stdout.is_empty() && stderr.contains(expected) && !stderr.contains("panicked"),
+            "{to}: {stderr}"
+        );
+        assert!(!out.exists(), "{to} left a folder behind");
+    }
+}
+
+#[test]
+fn files_that_are_no_text_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |name: &str, bytes: &[u8]| {
+        let file = folder.path().join(name);
+        std::fs::write(&file, bytes).unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_laggard")).arg("check").arg(&file).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, stderr) = run("binary.ron", &[0xff, 0xfe, 0x00]);
+    assert!(code == Some(2) && stderr.contains("is not UTF-8"), "{stderr}");
+    let (code, stderr) = run("large.ron", &vec![b' '; 2 << 20]);
+    assert!(code == Some(2) && stderr.contains("the limit is 1 MiB"), "{stderr}");
+    let (code, stderr) = run("empty.ron", b"");
+    assert!(code == Some(2) && stderr.contains("empty.ron:1:1"), "{stderr}");
+    let (code, stderr) = run("mark.ron", format!("\u{feff}{GOOD}").as_bytes());
+    assert_eq!((code, stderr.as_str()), (Some(0), ""));
+    let output = Command::new(env!("CARGO_BIN_EXE_laggard")).args(["run", "nowhere.ron"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+}

@@ -1,0 +1,155 @@
+//! The program as a user meets it.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn laggard(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_laggard"));
+    command.current_dir(env!("CARGO_MANIFEST_DIR")).args(arguments).output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
+    let path = folder.join(name);
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+#[test]
+fn run_prints_timeline_summary_and_checks() {
+    let output = laggard(&["run", "scenarios/overshoot.ron"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = stdout(&output);
+    let columns = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<String>>();
+    let step = text.lines().map(columns).find(|words| words.first().is_some_and(|word| word == "18")).unwrap();
+    assert_eq!(step, ["18", "2", "7", "2", "3", "4", "11", "-0.5", "0.125"]);
+    for expected in ["a fresh gradient", "0.03125", "1.125", "lag when applied", "Little's law", "as expected"] {
+        assert!(text.contains(expected), "{expected} is not in\n{text}");
+    }
+}
+
+#[test]
+fn json_is_one_object_with_the_names_of_the_summary() {
+    let output = laggard(&["run", "scenarios/overshoot.ron", "--json"]);
+    let object: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!((object["steps"].as_u64(), object["lag_versions_max"].as_f64()), (Some(13), Some(7.0)));
+    assert_eq!((object["ended"].as_str(), object["cost"].is_null()), (Some("updates"), true));
+    assert_eq!(object["timeline"][10]["w_after"][0].as_f64(), Some(-0.5));
+    assert_eq!(object["what_if"][0]["loss_after"].as_f64(), Some(0.03125));
+    assert!(object["expect"].as_array().unwrap().iter().all(|check| check["holds"] == true));
+    assert_eq!(object["schema_version"], 1);
+}
+
+#[test]
+fn quiet_prints_nothing_and_seed_and_replication_count() {
+    let quiet = laggard(&["run", "scenarios/overshoot.ron", "--quiet"]);
+    assert_eq!((stdout(&quiet), stderr(&quiet)), (String::new(), String::new()));
+    let fingerprint = |arguments: &[&str]| {
+        let all = [&["run", "scenarios/disagree-8-workers.ron", "--json"], arguments].concat();
+        serde_json::from_str::<Value>(&stdout(&laggard(&all))).unwrap()["fingerprint"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(fingerprint(&[]), fingerprint(&["--seed", "1", "--replication", "0"]));
+    assert_ne!(fingerprint(&[]), fingerprint(&["--seed", "2"]));
+    assert_ne!(fingerprint(&[]), fingerprint(&["--replication", "1"]));
+}
+
+#[test]
+fn exit_codes_tell_how_it_went() {
+    let folder = tempfile::tempdir().unwrap();
+    let scenario = |rest: &str| {
+        format!(
+            "Scenario(objective: Quadratic(curvature: 1.0), start: [1.0], optimiser: [Sgd(learning_rate: 5.0)],
+             workers: [(count: 2, compute: Constant(1.0))], {rest})"
+        )
+    };
+    let code = |text: &str| {
+        let file = write(folder.path(), "case.ron", text);
+        laggard(&["run", file.to_str().unwrap()]).status.code()
+    };
+    assert_eq!(code(&scenario("stop: (updates: 3)")), Some(0));
+    assert_eq!(code(&scenario("stop: (updates: 100000)")), Some(1), "it diverges");
+    let expectation = "stop: (updates: 3), expect: [(quantity: \"steps\", value: 4.0)]";
+    assert_eq!(code(&scenario(expectation)), Some(1), "it does not come to what was expected");
+    assert_eq!(code("Scenario()"), Some(2));
+    assert_eq!(laggard(&["run", "nowhere.ron"]).status.code(), Some(3));
+    assert_eq!(laggard(&["fly"]).status.code(), Some(2));
+    assert_eq!(laggard(&["run"]).status.code(), Some(2));
+    assert_eq!(laggard(&["--version"]).status.code(), Some(0));
+}
+
+#[test]
+fn a_diverging_run_says_when() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "Scenario(objective: Quadratic(curvature: 1.0), start: [1.0], optimiser: [Sgd(learning_rate: 5.0)],
+        workers: [(count: 2, compute: Constant(1.0))], stop: (updates: 100000))";
+    let file = write(folder.path(), "diverges.ron", text);
+    let output = laggard(&["run", file.to_str().unwrap(), "--json"]);
+    let object: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(object["ended"], "diverged");
+    assert!(object["steps"].as_u64().unwrap() < 2000 && object["loss"].is_null(), "{object}");
+}
+
+#[test]
+fn check_prints_a_scenario_that_can_be_run_and_what_it_will_cost() {
+    let output = laggard(&["check", "scenarios/network-and-server.ron"]);
+    assert_eq!(output.status.code(), Some(0));
+    let text = stdout(&output);
+    assert!(text.contains("// about 300000 optimiser steps, 600008 events"), "{text}");
+    assert!(text.contains("of memory") && text.contains("curvature between 0.01 and 1"), "{text}");
+    let folder = tempfile::tempdir().unwrap();
+    let file = write(folder.path(), "resolved.ron", &text);
+    let fingerprint = |path: &str| {
+        let output = laggard(&["run", path, "--json"]);
+        serde_json::from_str::<Value>(&stdout(&output)).unwrap()["fingerprint"].clone()
+    };
+    assert_eq!(fingerprint(file.to_str().unwrap()), fingerprint("scenarios/network-and-server.ron"));
+}
+
+#[test]
+fn list_names_everything_and_can_be_searched() {
+    let text = stdout(&laggard(&["list"]));
+    for name in ["Quadratic", "Softmax", "Gaussian", "HeavyBall", "Async", "Weibull", "Measured", "what_if"] {
+        assert!(text.contains(name), "{name} is not listed");
+    }
+    let found = stdout(&laggard(&["list", "pareto"]));
+    assert!(found.contains("Pareto") && !found.contains("Quadratic"), "{found}");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let script = format!("'{}' list | head -n 1; exit ${{PIPESTATUS[0]}}", env!("CARGO_BIN_EXE_laggard"));
+    let output = Command::new("bash").args(["-c", &script]).output().unwrap();
+    assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()));
+}
+
+/// The first Ctrl-C ends the run where it is; what was simulated until then is written and marked.
+#[cfg(all(unix, feature = "parquet"))]
+#[test]
+fn an_interrupted_run_keeps_what_it_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "Scenario(objective: Quadratic(curvature: 1.0), start: [1.0], optimiser: [Sgd(learning_rate: 0.1)],
+        workers: [(count: 4, compute: Exponential(mean: 1.0))], stop: (updates: 1000000000))";
+    let file = write(folder.path(), "long.ron", text);
+    let out = folder.path().join("out");
+    let child = Command::new(env!("CARGO_BIN_EXE_laggard"))
+        .args([Path::new("run"), &file, Path::new("--json"), Path::new("--out"), &out])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let object: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert!(object["ended"] == "interrupted" && object["steps"].as_u64().unwrap() > 0, "{object}");
+    assert!(out.join("summary.parquet").exists());
+}

@@ -1,0 +1,121 @@
+//! The optimiser chain: each transform against its published formula, and all of them on a quadratic.
+
+use laggard::kernel::Span;
+use laggard::optimiser::{CATALOGUE, Context, Optimiser, Spec};
+
+fn chain(text: &str, dimension: usize) -> Optimiser {
+    let specs: Vec<Spec> = ron::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    Optimiser::new(&specs, dimension).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+/// The updates that a chain makes of a sequence of gradients, at parameters `w`.
+fn updates(text: &str, w: &[f64], gradients: &[&[f64]]) -> Vec<Vec<f64>> {
+    let mut optimiser = chain(text, w.len());
+    let update = |(step, gradient): (usize, &&[f64])| {
+        let mut update = gradient.to_vec();
+        let context = Context { updates: step as u64, lag_versions: 0, lag: Span::ZERO, worker: 0, parameters: w };
+        optimiser.transform(&mut update, &context);
+        update
+    };
+    gradients.iter().enumerate().map(update).collect()
+}
+
+fn scalar(text: &str, gradients: &[f64]) -> Vec<f64> {
+    let gradients: Vec<[f64; 1]> = gradients.iter().map(|g| [*g]).collect();
+    let slices: Vec<&[f64]> = gradients.iter().map(|g| &g[..]).collect();
+    updates(text, &[2.0], &slices).into_iter().map(|u| u[0]).collect()
+}
+
+fn assert_close(actual: &[f64], expected: &[f64]) {
+    assert_eq!(actual.len(), expected.len());
+    for (a, e) in actual.iter().zip(expected) {
+        assert!((a - e).abs() <= 1e-12 * e.abs().max(1.0), "{actual:?} for {expected:?}");
+    }
+}
+
+#[test]
+fn plain_and_momentum_methods_follow_their_formulas() {
+    assert_close(&scalar("[Sgd(learning_rate: 0.5)]", &[2.0, -4.0]), &[1.0, -2.0]);
+    // v: 1, 0.5 + 1, 0.75 + 0
+    let heavy = scalar("[HeavyBall(learning_rate: 0.5, momentum: 0.5)]", &[2.0, 2.0, 0.0]);
+    assert_close(&heavy, &[1.0, 1.5, 0.75]);
+    // u = 0.5·v + 0.5·g
+    let nesterov = scalar("[Nesterov(learning_rate: 0.5, momentum: 0.5)]", &[2.0, 2.0, 0.0]);
+    assert_close(&nesterov, &[1.5, 1.75, 0.375]);
+    let negative = scalar("[HeavyBall(learning_rate: 1.0, momentum: -0.5)]", &[1.0, 0.0]);
+    assert_close(&negative, &[1.0, -0.5]);
+}
+
+#[test]
+fn adaptive_methods_follow_their_formulas() {
+    let tiny = 1e-8;
+    let adagrad = scalar("[AdaGrad(learning_rate: 0.1)]", &[3.0, 4.0]);
+    assert_close(&adagrad, &[0.1 * 3.0 / (3.0 + tiny), 0.1 * 4.0 / (5.0 + tiny)]);
+    let rms = scalar("[RmsProp(learning_rate: 0.1, decay: 0.75)]", &[2.0, 4.0]);
+    assert_close(&rms, &[0.1 * 2.0 / (1.0 + tiny), 0.1 * 4.0 / ((0.75 + 4.0f64).sqrt() + tiny)]);
+    // Bias correction makes the first step of Adam η·sign(g), whatever the size.
+    let adam = scalar("[Adam(learning_rate: 0.1, beta_1: 0.5, beta_2: 0.5)]", &[7.0, -1.0]);
+    let (m, s) = ((0.5 * 3.5 - 0.5) / 0.75, (0.5 * 24.5 + 0.5) / 0.75);
+    assert_close(&adam, &[0.1 * 7.0 / (7.0 + tiny), 0.1 * m / (f64::sqrt(s) + tiny)]);
+    let adamw = scalar("[AdamW(learning_rate: 0.1, weight_decay: 0.25, beta_1: 0.5, beta_2: 0.5)]", &[7.0, -1.0]);
+    assert_close(&adamw, &[adam[0] + 0.1 * 0.25 * 2.0, adam[1] + 0.1 * 0.25 * 2.0]);
+}
+
+#[test]
+fn clipping_decay_and_schedules_change_the_update_in_the_order_written() {
+    let clipped =
+        updates("[Clip(norm: 5.0), Sgd(learning_rate: 0.1)]", &[0.0, 0.0], &[&[6.0, 8.0], &[3.0, 4.0], &[0.0, 0.0]]);
+    assert_close(&clipped.concat(), &[0.3, 0.4, 0.3, 0.4, 0.0, 0.0]);
+    let after = updates("[Sgd(learning_rate: 0.1), Clip(norm: 5.0)]", &[0.0, 0.0], &[&[6.0, 8.0]]);
+    assert_close(&after.concat(), &[0.6, 0.8]);
+    // The gradient of ‖w‖²·rate/2 at w = 2.
+    assert_close(&scalar("[WeightDecay(rate: 0.5), Sgd(learning_rate: 0.1)]", &[3.0]), &[0.4]);
+    let factors = |schedule: &str| scalar(&format!("[Schedule({schedule}), Sgd(learning_rate: 1.0)]"), &[1.0; 6]);
+    assert_close(&factors("Warmup(updates: 4)"), &[0.25, 0.5, 0.75, 1.0, 1.0, 1.0]);
+    assert_close(&factors("Staircase(every: 2, factor: 0.5)"), &[1.0, 1.0, 0.5, 0.5, 0.25, 0.25]);
+    assert_close(&factors("InverseTime(updates: 1)"), &[1.0, 0.5, 1.0 / 3.0, 0.25, 0.2, 1.0 / 6.0]);
+    assert_close(&factors("InverseSqrt(updates: 1)")[..4], &[1.0, 0.5f64.sqrt(), (1.0f64 / 3.0).sqrt(), 0.5]);
+    let cosine = factors("Cosine(updates: 4, floor: 0.2)");
+    let half = 0.5f64.sqrt();
+    assert_close(&cosine, &[1.0, 0.2 + 0.4 * (1.0 + half), 0.6, 0.2 + 0.4 * (1.0 - half), 0.2, 0.2]);
+}
+
+#[test]
+fn every_method_goes_down_a_quadratic_and_rests_at_its_minimum() {
+    for entry in CATALOGUE {
+        let own_rate = matches!(entry.name, "Clip" | "WeightDecay" | "Schedule");
+        let text = if own_rate {
+            format!("[{}, Sgd(learning_rate: 0.1)]", entry.example)
+        } else {
+            format!("[{}]", entry.example)
+        };
+        let mut optimiser = chain(&text, 2);
+        let mut w = [3.0, -2.0];
+        let curvature = [1.0, 0.3];
+        for step in 0..20_000 {
+            let mut update = [curvature[0] * w[0], curvature[1] * w[1]];
+            let parameters = w;
+            let context =
+                Context { updates: step, lag_versions: 0, lag: Span::ZERO, worker: 0, parameters: &parameters };
+            optimiser.transform(&mut update, &context);
+            (0..2).for_each(|i| w[i] -= update[i]);
+        }
+        let loss = (curvature[0] * w[0] * w[0] + curvature[1] * w[1] * w[1]) / 2.0;
+        // Adaptive methods with a fixed rate end within about that rate of the minimum.
+        assert!(loss < 1e-3, "{text}: {loss} at {w:?}");
+    }
+}
+
+#[test]
+fn a_chain_has_exactly_one_learning_rate() {
+    let refuse =
+        |text: &str| Optimiser::new(&ron::from_str::<Vec<Spec>>(text).unwrap(), 1).map(|_| ()).unwrap_err().to_string();
+    assert!(refuse("[]").contains("no learning rate"));
+    assert!(refuse("[Clip(norm: 1.0)]").contains("no learning rate"));
+    assert!(refuse("[Sgd(learning_rate: 1.0), Adam(learning_rate: 1.0)]").contains("2 learning rates (Sgd, Adam)"));
+}
+
+#[test]
+fn the_catalogue_has_every_transform() {
+    crate::support::check_catalogue::<Spec>(CATALOGUE, |spec| spec.name());
+}

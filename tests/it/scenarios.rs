@@ -1,0 +1,47 @@
+//! Every scenario that comes with the project runs, and comes to the figures that it promises.
+
+use laggard::output::NoRows;
+use laggard::scenario::{Source, print};
+use laggard::study::{Check, Prepared, run};
+use std::path::PathBuf;
+
+fn files() -> Vec<PathBuf> {
+    let folder = format!("{}/scenarios", env!("CARGO_MANIFEST_DIR"));
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    assert!(files.len() >= 9);
+    files
+}
+
+#[test]
+fn every_scenario_keeps_its_promises() {
+    for file in files() {
+        let source = Source::read(&file).unwrap();
+        let prepared = Prepared::new(&source, None, 0).unwrap_or_else(|error| panic!("{error}"));
+        let outcome = run(prepared, NoRows, |_| true).unwrap();
+        assert!(!outcome.checks.is_empty(), "{}: expects nothing", file.display());
+        let broken: Vec<&Check> = outcome.checks.iter().filter(|check| !check.holds()).collect();
+        assert!(broken.is_empty(), "{}: {broken:?}", file.display());
+    }
+}
+
+#[test]
+fn every_scenario_says_what_it_is_for_and_what_to_expect() {
+    for file in files() {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let head: String = text.lines().take_while(|line| line.starts_with("//")).collect();
+        assert!(head.contains("Expected"), "{}", file.display());
+        assert!(text.lines().all(|line| line.chars().count() <= 150), "{}", file.display());
+    }
+}
+
+/// What `laggard check` prints is the same scenario, with nothing left to defaults.
+#[test]
+fn the_resolved_scenario_reads_back_as_itself() {
+    for file in files() {
+        let scenario = Source::read(&file).unwrap().parse().unwrap();
+        let printed = print(&scenario).unwrap();
+        let again = Source { path: file.clone(), text: printed.clone(), colour: false }.parse();
+        assert_eq!(again.unwrap_or_else(|error| panic!("{printed}\n{error}")), scenario);
+    }
+}
