@@ -56,7 +56,7 @@ pub fn run(options: &Options) -> Result<Verdict> {
     };
     let stamp = prepared.stamp.clone();
     let sink = match &folder {
-        Some(folder) if prepared.scenario.record.gradients != Gradients::None => {
+        Some(folder) if prepared.scenario.record.gradients != Gradients::Off => {
             Sink::File(Box::new(GradientFile::create(folder, classes, &stamp)?))
         }
         _ => Sink::None(NoRows),

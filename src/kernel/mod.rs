@@ -1,7 +1,4 @@
-//! A small discrete-event kernel: virtual time, a queue with a total order, and named random streams.
-//!
-//! It knows nothing of optimisation. A model gives every thing that can have one pending event (a worker, a server, a
-//! clock tick) a *key*, schedules at most one event a key, and handles what [`Queue::pop`] returns. See `docs/kernel.md`.
+#![doc = include_str!("../../docs/kernel.md")]
 
 mod fingerprint;
 mod queue;

@@ -41,7 +41,7 @@ pub struct Record {
 pub enum Gradients {
     /// No gradient.
     #[default]
-    None,
+    Off,
     /// Every gradient, those in flight at the end included.
     All,
     /// The gradient of every so-many-th step.
@@ -59,7 +59,7 @@ impl Gradients {
     /// The first step after the `updates`-th whose gradient gets a row.
     fn next(self, updates: u64) -> u64 {
         match self {
-            Gradients::None => u64::MAX,
+            Gradients::Off => u64::MAX,
             Gradients::All => updates + 1,
             Gradients::Every(stride) => (updates / stride.get() + 1).saturating_mul(stride.get()),
             Gradients::Window { first, last } => {
@@ -72,7 +72,7 @@ impl Gradients {
     /// How many rows a run of so many steps will have.
     pub fn rows(self, updates: u64) -> u64 {
         match self {
-            Gradients::None => 0,
+            Gradients::Off => 0,
             Gradients::All => updates,
             Gradients::Every(stride) => updates / stride.get(),
             Gradients::Window { first, last } => (last.get().min(updates) + 1).saturating_sub(first.get()),

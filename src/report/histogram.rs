@@ -4,7 +4,7 @@ use super::number::{number, percent};
 use crate::record::Moments;
 
 /// Bars at most, the tail included.
-const BARS: u64 = 10;
+const BARS: u64 = 12;
 const WIDTH: f64 = 24.0;
 
 /// Bars of equal width from the least value to the 99 % quantile, and one for the tail beyond. `per_unit` values make
@@ -32,6 +32,9 @@ pub fn bars(histogram: &Moments, per_unit: f64, unit: &str) -> Vec<String> {
             format!("≥ {}, max {}", number(edge(place)), number(greatest as f64 / per_unit))
         } else if width == 1 {
             number(edge(place))
+        } else if per_unit == 1.0 {
+            // Whole numbers: both ends belong to the bar.
+            format!("{} – {}", number(edge(place)), number(edge(place + 1) - 1.0))
         } else {
             format!("{} – {}", number(edge(place)), number(edge(place + 1)))
         }

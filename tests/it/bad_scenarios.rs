@@ -85,7 +85,11 @@ const BAD: &[(&str, &str, &str)] = &[
     ("start: [1.0]", "start_version: 5, record: (what_if: [«(version: 1)])", "no step at version 1"),
     ("start: [1.0]", "record: (gradients: «Window(first: 9, last: 3))", "ends (3) before it begins (9)"),
     ("start: [1.0]", "record: (timeline: «1000000)", "too long to print"),
-    ("count: 2, ", "count: 2, name: \"a\"), (compute: Constant(1.0), name: «\"a\"), (", "two classes are called `a`"),
+    (
+        "[(count: 2, compute: Constant(1.0))]",
+        "[(compute: Constant(1.0), name: \"a\"), (compute: Constant(1.0), name: «\"a\")]",
+        "two classes are called `a`",
+    ),
     (
         "Quadratic(curvature: 1.0)",
         "«Diagonal(curvatures: Evenly(from: 1.0, to: 2.0, dimension: 99999999))",

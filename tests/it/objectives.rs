@@ -129,7 +129,7 @@ fn classes_see_their_own_part_of_a_shifted_objective() {
     assert_eq!((first, second), ([1.5], [-4.5]));
     // Three workers of the first class, one of the second.
     assert_eq!(all, [0.75 * 1.5 + 0.25 * -4.5]);
-    assert_eq!(objective.minimiser().unwrap(), [(0.75 * -1.0 + 0.25 * 6.0) / 1.5]);
+    assert_eq!(objective.minimiser().unwrap(), [(0.25 * 6.0 - 0.75) / 1.5]);
 }
 
 #[test]

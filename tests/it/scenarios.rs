@@ -45,3 +45,14 @@ fn the_resolved_scenario_reads_back_as_itself() {
         assert_eq!(again.unwrap_or_else(|error| panic!("{printed}\n{error}")), scenario);
     }
 }
+
+/// The scenario in the README is one, and comes to what it expects.
+#[test]
+fn the_scenario_of_the_readme_runs() {
+    let readme = std::fs::read_to_string(format!("{}/README.md", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let block = readme.split("```ron\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let source = Source { path: "README.md".into(), text: block.to_owned(), colour: false };
+    let prepared = Prepared::new(&source, None, 0).unwrap_or_else(|error| panic!("{error}"));
+    let outcome = run(prepared, NoRows, |_| true).unwrap();
+    assert!(outcome.checks.iter().all(Check::holds), "{:?}", outcome.checks);
+}
