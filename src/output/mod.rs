@@ -4,11 +4,13 @@ mod folder;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod rows;
+mod stamp;
 mod table;
 mod tables;
 
-pub use folder::{Folder, Stamp};
+pub use folder::Folder;
 pub use rows::{GradientFile, NoRows};
+pub use stamp::Stamp;
 pub use table::{Column, Table, Values};
 pub use tables::{summary_numbers, summary_table, tables};
 

@@ -1,10 +1,13 @@
 //! Parquet, by polars. Equal tables give equal bytes: one row group at a time, fixed sizes, nothing of host or hour.
 
-use super::folder::Stamp;
+use super::stamp::Stamp;
 use super::table::{Table, Values};
 use crate::error::{Error, Result};
 use polars::io::parquet::write::{BatchedWriter, KeyValueMetadata};
-use polars::prelude::{Column, DataFrame, NamedFrom, ParquetCompression, ParquetWriter, Schema, Series};
+use polars::prelude::{
+    Column, CompatLevel, DataFrame, NamedFrom, ParquetCompression, ParquetWriter, Schema, SchemaExt, Series,
+};
+use polars_parquet::write::schema_to_metadata_key;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
@@ -41,7 +44,11 @@ impl Writer {
     pub fn create(path: &Path, table: &Table, stamp: &Stamp) -> Result<Writer> {
         let file = File::create(path).map_err(|source| Error::io(path, source))?;
         let schema: Schema = frame(path, table)?.schema().as_ref().clone();
-        let metadata = KeyValueMetadata::from_static(stamp.pairs(&table.units()));
+        let mut pairs = stamp.pairs(&table.units());
+        // Readers are told that text is plain text: polars' own default, views, is a type that few of them compute with.
+        let arrow = schema_to_metadata_key(&schema.to_arrow(CompatLevel::oldest()));
+        pairs.extend(arrow.value.map(|schema| (arrow.key, schema)));
+        let metadata = KeyValueMetadata::from_static(pairs);
         let batches = ParquetWriter::new(BufWriter::new(file))
             .with_compression(ParquetCompression::Zstd(None))
             .with_row_group_size(Some(ROW_GROUP))

@@ -77,8 +77,9 @@ pub use file::GradientFile;
 
 #[cfg(feature = "parquet")]
 mod file {
-    use super::super::folder::{Folder, Stamp};
+    use super::super::folder::Folder;
     use super::super::parquet::{ROW_GROUP, Writer};
+    use super::super::stamp::Stamp;
     use super::{GradientRow, Result, RowSink, batch};
 
     /// `gradients.parquet`, being written.
@@ -127,7 +128,8 @@ pub use without::GradientFile;
 
 #[cfg(not(feature = "parquet"))]
 mod without {
-    use super::super::folder::{Folder, Stamp};
+    use super::super::folder::Folder;
+    use super::super::stamp::Stamp;
     use super::{GradientRow, Result, RowSink, batch};
 
     /// Cannot be written without Parquet.

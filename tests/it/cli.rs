@@ -104,6 +104,8 @@ fn check_prints_a_scenario_that_can_be_run_and_what_it_will_cost() {
     let text = stdout(&output);
     assert!(text.contains("// about 300000 optimiser steps, 600008 events"), "{text}");
     assert!(text.contains("of memory") && text.contains("curvature between 0.01 and 1"), "{text}");
+    assert!(text.contains("// class 0, compute: mean 2 s, sd 1 s, from 0 to inf s"), "{text}");
+    assert!(text.contains("// server, service: mean 0.25 s, sd 0.25 s, from 0 to inf s"), "{text}");
     let folder = tempfile::tempdir().unwrap();
     let file = write(folder.path(), "resolved.ron", &text);
     let fingerprint = |path: &str| {
