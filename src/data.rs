@@ -4,13 +4,13 @@ use crate::error::{Error, Result};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// The data files of one scenario: read once, found beside the scenario file.
 #[derive(Debug, Default)]
 pub struct Files {
     folder: PathBuf,
-    read: RefCell<BTreeMap<String, Rc<Vec<Vec<f64>>>>>,
+    read: RefCell<BTreeMap<String, Arc<[Arc<[f64]>]>>>,
 }
 
 impl Files {
@@ -23,14 +23,20 @@ impl Files {
     ///
     /// # Errors
     /// As [`columns`].
-    pub fn columns(&self, file: &str, names: &[&str]) -> Result<Rc<Vec<Vec<f64>>>> {
+    pub fn columns(&self, file: &str, names: &[&str]) -> Result<Arc<[Arc<[f64]>]>> {
         let key = format!("{file}\n{}", names.join("\n"));
         if let Some(known) = self.read.borrow().get(&key) {
-            return Ok(Rc::clone(known));
+            return Ok(Arc::clone(known));
         }
-        let fresh = Rc::new(columns(&self.folder.join(file), names)?);
-        self.read.borrow_mut().insert(key, Rc::clone(&fresh));
+        let columns = columns(&self.folder.join(file), names)?;
+        let fresh: Arc<[Arc<[f64]>]> = columns.into_iter().map(Arc::from).collect();
+        self.read.borrow_mut().insert(key, Arc::clone(&fresh));
         Ok(fresh)
+    }
+
+    /// The paths of the files read so far.
+    pub fn paths(&self) -> Vec<PathBuf> {
+        self.read.borrow().keys().filter_map(|key| key.lines().next()).map(|file| self.folder.join(file)).collect()
     }
 
     /// A hash of every number read so far: results depend on these as they depend on the scenario's text.
@@ -38,7 +44,10 @@ impl Files {
         let mut hasher = xxhash_rust::xxh3::Xxh3::new();
         for (key, columns) in self.read.borrow().iter() {
             hasher.update(key.as_bytes());
-            columns.iter().flatten().for_each(|value| hasher.update(&value.to_bits().to_le_bytes()));
+            columns
+                .iter()
+                .flat_map(|column| column.iter())
+                .for_each(|value| hasher.update(&value.to_bits().to_le_bytes()));
         }
         hasher.digest()
     }

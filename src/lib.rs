@@ -21,7 +21,7 @@
 //!     stop: (updates: 10_000),
 //! )"#;
 //! let source = Source { path: "example.ron".into(), text: text.to_owned(), colour: false };
-//! let outcome = study::run(study::Prepared::new(&source, None, 0)?, NoRows, |_| true)?;
+//! let outcome = study::run(study::Prepared::new(&source, None, None)?, NoRows, |_| true)?;
 //! // Four workers that are always busy: the mean lag is 4 − 1 versions, whatever the law of their delays.
 //! let mean = outcome.summary.lag_versions.mean.unwrap();
 //! assert!((mean - 3.0).abs() < 0.01);

@@ -40,7 +40,7 @@ fn vector(steps: u64) -> String {
 /// Runs a scenario; nanoseconds of CPU time a step, and the mean lag.
 fn laggard(scenario: &str, steps: u64) -> (f64, f64) {
     let source = Source { path: "work.ron".into(), text: scenario.to_owned(), colour: false };
-    let prepared = Prepared::new(&source, None, 0).expect("the reference works are valid");
+    let prepared = Prepared::new(&source, None, None).expect("the reference works are valid");
     let start = ProcessTime::now();
     let outcome = run(prepared, NoRows, |_| true).expect("the reference works run");
     let nanos = start.elapsed().as_nanos() as f64 / steps as f64;

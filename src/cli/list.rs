@@ -3,8 +3,9 @@
 use super::{Verdict, print};
 use crate::catalogue::Entry;
 use crate::error::Result;
-use crate::objective::Noise;
-use crate::record::WHAT_IF;
+use crate::objective::{Data, Noise, Spectrum};
+use crate::record::{Gradients, Sampling, WHAT_IF};
+use crate::study::quantities;
 use crate::{delay, objective, optimiser, protocol};
 
 #[derive(Debug, clap::Args)]
@@ -14,13 +15,18 @@ pub struct Options {
 }
 
 /// Every part of a scenario that has variants, with them.
-pub const PARTS: [(&str, &[Entry]); 6] = [
+const PARTS: [(&str, &[Entry]); 11] = [
     ("objective: what is minimised", objective::CATALOGUE),
+    ("curvatures of Diagonal", Spectrum::CATALOGUE),
+    ("data of LeastSquares, Logistic and Softmax", Data::CATALOGUE),
     ("noise: what makes gradients stochastic", Noise::CATALOGUE),
     ("optimiser: a chain of these", optimiser::CATALOGUE),
+    ("schedules of Schedule", optimiser::SCHEDULES),
     ("protocol: who waits for whom", protocol::CATALOGUE),
     ("compute, download, upload, service: laws of delay", delay::CATALOGUE),
-    ("record: questions about single steps", &[WHAT_IF]),
+    ("record, gradients: rows of single gradients", Gradients::CATALOGUE),
+    ("record, trajectory: samples of the loss", Sampling::CATALOGUE),
+    ("record, what_if: questions about single steps", &[WHAT_IF]),
 ];
 
 pub fn list(options: &Options) -> Result<Verdict> {
@@ -28,7 +34,8 @@ pub fn list(options: &Options) -> Result<Verdict> {
     let matches = |entry: &&Entry| [entry.name, entry.summary].iter().any(|text| text.to_lowercase().contains(&wanted));
     let mut text = String::new();
     for (part, entries) in PARTS {
-        let found: Vec<&Entry> = entries.iter().filter(matches).collect();
+        let whole = part.to_lowercase().contains(&wanted);
+        let found: Vec<&Entry> = entries.iter().filter(|entry| whole || matches(entry)).collect();
         if found.is_empty() {
             continue;
         }
@@ -38,8 +45,13 @@ pub fn list(options: &Options) -> Result<Verdict> {
         }
         text += "\n";
     }
+    let names = quantities();
+    let named: Vec<&str> = names.iter().map(String::as_str).filter(|name| name.contains(&wanted)).collect();
+    if !named.is_empty() {
+        text += &format!("expect, quantity: numbers of the summary\n  {}\n", named.join(", "));
+    }
     if text.is_empty() {
-        text = format!("nothing here is called `{wanted}`\n");
+        text = format!("nothing here is called `{wanted}`; the fields of a scenario are in docs/scenario.md\n");
     }
     print(&text)?;
     Ok(Verdict::Fine)

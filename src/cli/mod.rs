@@ -42,9 +42,9 @@ struct Input {
     /// Use this seed in place of the scenario's
     #[arg(long)]
     seed: Option<u64>,
-    /// Which independent repeat under the seed
-    #[arg(long, default_value_t = 0)]
-    replication: u64,
+    /// Run this independent repeat under the seed in place of the scenario's
+    #[arg(long)]
+    replication: Option<u64>,
 }
 
 impl Input {

@@ -1,7 +1,7 @@
 //! `laggard run`.
 
 use super::{Input, Verdict, print};
-use crate::cluster::{Ended, Simulation};
+use crate::cluster::Ended;
 use crate::error::Result;
 use crate::output::{Folder, GradientFile, NoRows, SCENARIO, Stamp, summary_table, tables};
 use crate::record::{Answer, GradientRow, Gradients, Row, RowSink};
@@ -10,8 +10,8 @@ use crate::study::{Check, Outcome, Prepared, run as simulate};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 #[derive(Debug, clap::Args)]
 pub struct Options {
@@ -46,13 +46,16 @@ impl RowSink for Sink {
 pub fn run(options: &Options) -> Result<Verdict> {
     let source = options.input.read()?;
     let prepared = Prepared::new(&source, options.input.seed, options.input.replication)?;
-    let folder = options.out.as_deref().map(Folder::create).transpose()?;
+    let interruption = Interruption::listen();
+    let folder = options.out.as_deref().map(|out| Folder::create(out, &prepared.inputs)).transpose()?;
+    folder.iter().for_each(|folder| interruption.guard(folder));
     let classes = prepared.scenario.class_names();
     let heading = Heading {
         scenario: options.input.name(),
         protocol: prepared.scenario.protocol.name().to_owned(),
         objective: prepared.scenario.objective.name().to_owned(),
         classes: classes.clone(),
+        minimum: prepared.model.objective.minimum(),
     };
     let stamp = prepared.stamp.clone();
     let sink = match &folder {
@@ -62,10 +65,9 @@ pub fn run(options: &Options) -> Result<Verdict> {
         _ => Sink::None(NoRows),
     };
     let bar = progress(options.quiet, &prepared);
-    let stopped = interruption();
     let outcome = simulate(prepared, sink, |simulation| {
-        bar.set_position(position(simulation));
-        !stopped.load(Ordering::Relaxed)
+        bar.set_position(simulation.updates());
+        !interruption.asked.load(Ordering::Relaxed)
     })?;
     bar.finish_and_clear();
     let verdict = verdict(&outcome);
@@ -81,7 +83,20 @@ pub fn run(options: &Options) -> Result<Verdict> {
             eprintln!("results in {}", out.display());
         }
     }
+    if options.quiet || options.json {
+        complain(&outcome);
+    }
     Ok(verdict)
+}
+
+/// Says on stderr what a summary would have shown of a run that is not as it should be.
+fn complain(outcome: &Outcome<()>) {
+    let Outcome { summary, checks, .. } = outcome;
+    if summary.ended == Ended::Diverged {
+        eprintln!("diverged after {} optimiser steps", summary.steps);
+    }
+    let unmet: Vec<Check> = checks.iter().filter(|check| !check.holds()).cloned().collect();
+    eprint!("{}", report::checks(&unmet));
 }
 
 fn verdict<S>(outcome: &Outcome<S>) -> Verdict {
@@ -110,21 +125,36 @@ fn progress(quiet: bool, prepared: &Prepared) -> ProgressBar {
     ProgressBar::new(prepared.estimate.updates as u64).with_style(style)
 }
 
-fn position(simulation: &Simulation) -> u64 {
-    simulation.updates()
+/// What Ctrl-C or a request to terminate does: the first ends the run where it is, the second the program.
+#[derive(Debug, Default)]
+struct Interruption {
+    asked: AtomicBool,
+    /// What is to be removed if the program ends at once.
+    staging: Mutex<Option<PathBuf>>,
 }
 
-/// A flag that the first Ctrl-C raises; the second one ends the program at once.
-fn interruption() -> Arc<AtomicBool> {
-    let stopped = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&stopped);
-    // Without a handler Ctrl-C just kills the program, which leaves no file half written either.
-    let _ = ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
+impl Interruption {
+    /// Listens from now on.
+    fn listen() -> Arc<Interruption> {
+        let interruption = Arc::new(Interruption::default());
+        let shared = Arc::clone(&interruption);
+        // Without a handler the signal just kills the program, which leaves no file with a final name half written either.
+        let _ = ctrlc::set_handler(move || {
+            if shared.asked.swap(true, Ordering::Relaxed) {
+                if let Ok(Some(staging)) = shared.staging.lock().map(|mut staging| staging.take()) {
+                    let _ = std::fs::remove_dir_all(staging);
+                }
+                std::process::exit(130);
+            }
+        });
+        interruption
+    }
+
+    fn guard(&self, folder: &Folder) {
+        if let Ok(mut staging) = self.staging.lock() {
+            *staging = Some(folder.staging().to_owned());
         }
-    });
-    stopped
+    }
 }
 
 fn write(folder: Folder, outcome: &Outcome<()>, sink: Sink, classes: &[String], stamp: Stamp) -> Result<()> {
@@ -183,8 +213,8 @@ fn answer_json(answer: &Answer) -> Value {
         "version": answer.question.version,
         "gradient": answer.question.gradient,
         "optimiser": answer.question.optimiser,
-        "w_after": answer.w_after,
-        "loss_after": answer.loss,
+        "w_after": answer.outcome.as_ref().map(|(w, _)| w),
+        "loss_after": answer.outcome.as_ref().map(|(_, loss)| loss),
     })
 }
 

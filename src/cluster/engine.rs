@@ -9,11 +9,15 @@ use super::worker::{Worker, duration};
 use super::{Observer, Step};
 use crate::error::{Error, Result};
 use crate::kernel::{Due, Fingerprint, Queue, Rank, Span, Stream, Time};
-use crate::optimiser::Context;
+use crate::optimiser::{Context, Optimiser};
+use crate::protocol::Protocol;
 
 /// The order of events at the same instant. Faults come first and observations fourth, the end of the run last.
 const ARRIVAL_OR_STEP: Rank = Rank::new(1);
 const START: Rank = Rank::new(2);
+
+/// So many events (and some for each worker) may happen at one instant; then something takes no time at all.
+const MOST_STANDING: u64 = 1 << 20;
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +28,7 @@ pub enum Ended {
     Time,
     /// The loss was reached.
     Loss,
-    /// A parameter was no longer finite.
+    /// A parameter was no number any more, or beyond 10¹⁰⁰.
     Diverged,
     /// Somebody asked for it.
     Interrupted,
@@ -70,9 +74,13 @@ pub struct Simulation {
     update: Vec<f64>,
     /// Copies for observers of a step: parameters read, gradient pushed, parameters before.
     seen: [Vec<f64>; 3],
+    /// The optimiser before a step, for an observer that asked for it.
+    optimiser_before: Option<Optimiser>,
     ledger: Ledger,
     /// The most gradients applied of any worker.
     fastest_clock: u64,
+    /// Events since the clock last moved, counted in slices.
+    standing: u64,
     fingerprint: Fingerprint,
 }
 
@@ -97,8 +105,10 @@ impl Simulation {
             snapshots: Snapshots::new(&model.start, workers),
             update: vec![0.0; dimension],
             seen: std::array::from_fn(|_| vec![0.0; dimension]),
+            optimiser_before: None,
             ledger: Ledger::default(),
             fastest_clock: 0,
+            standing: 0,
             fingerprint: Fingerprint::default(),
             model,
         }
@@ -107,8 +117,10 @@ impl Simulation {
     /// Handles up to `events` events; says why the run ended, if it did.
     ///
     /// # Errors
-    /// If a delay does not fit the clock, or the observer fails.
+    /// If a delay does not fit the clock, the clock stands still, there are too many events, or the observer fails.
     pub fn advance(&mut self, events: u64, observer: &mut impl Observer) -> Result<Option<Ended>> {
+        let begun = self.now;
+        self.check_events(events)?;
         for _ in 0..events {
             if self.ended.is_some() {
                 break;
@@ -126,7 +138,21 @@ impl Simulation {
                 }
             }
         }
+        self.standing = if self.now == begun { self.standing + events } else { 0 };
+        if self.ended.is_none() && self.standing > MOST_STANDING + 4 * self.workers.len() as u64 {
+            return Err(stands_still(self.now, self.standing));
+        }
         Ok(self.ended)
+    }
+
+    /// Refuses a slice after which the queue might be exhausted.
+    fn check_events(&self, events: u64) -> Result<()> {
+        // An event schedules at most two others.
+        if events.saturating_mul(2).saturating_add(self.queue.scheduled()) > Queue::MAX_EVENTS {
+            let message = format!("more than {} events in one run; stop it earlier", Queue::MAX_EVENTS);
+            return Err(Error::Clock(message));
+        }
+        Ok(())
     }
 
     /// Ends the run where it is.
@@ -142,6 +168,10 @@ impl Simulation {
         for worker in &mut self.workers {
             // A worker that has joined always has a gradient in flight; one that has not has started none.
             worker.tally.in_flight = worker.tally.started > 0;
+        }
+        // Runs with the same events can differ in their numbers, by noise or by the processor: the end result shows it.
+        for w in self.snapshots.current() {
+            self.fingerprint.add(w.to_bits(), 0);
         }
         let numbers = 0..self.workers.len() as u32;
         for gradient in numbers.clone().filter_map(|number| self.in_flight(number)) {
@@ -186,7 +216,7 @@ impl Simulation {
         self.workers.iter().map(|worker| &worker.tally)
     }
 
-    /// The hash of its events so far.
+    /// The hash of its events so far and, once it is closed, of its last parameters.
     pub fn fingerprint(&self) -> u64 {
         self.fingerprint.value()
     }
@@ -214,11 +244,15 @@ impl Simulation {
     /// A gradient reaches the server, which applies it at once, or queues it.
     #[inline(always)]
     fn on_arrival(&mut self, worker: u32, observer: &mut impl Observer) -> Result<()> {
-        if self.model.service == DelayId::NONE {
-            return self.apply(worker, Span::ZERO, Span::ZERO, observer);
+        match self.model.protocol {
+            Protocol::Async if self.model.service == DelayId::NONE => {
+                self.apply(worker, Span::ZERO, Span::ZERO, observer)
+            }
+            Protocol::Async => {
+                self.server.enqueue(worker);
+                self.serve_next()
+            }
         }
-        self.server.enqueue(worker);
-        self.serve_next()
     }
 
     /// The server has finished with a gradient: its step takes effect now.
@@ -239,8 +273,8 @@ impl Simulation {
         let Some(worker) = self.server.dequeue() else { return Ok(()) };
         let id = self.model.service;
         let service = duration(&mut self.model.delays, id, self.service, self.server.served);
-        let service = service.ok_or_else(|| clock_ended(self.now))?;
-        let done = self.now.checked_add(service).ok_or_else(|| clock_ended(self.now))?;
+        let service = service.ok_or_else(|| clock_ended("the server", self.now))?;
+        let done = self.now.checked_add(service).ok_or_else(|| clock_ended("the server", self.now))?;
         self.server.served += 1;
         self.server.serving = Some((worker, self.now, service));
         self.queue.schedule(self.workers.len() as u32, done, ARRIVAL_OR_STEP);
@@ -260,7 +294,9 @@ impl Simulation {
     fn schedule_arrival(&mut self, number: u32) -> Result<()> {
         let worker = &mut self.workers[number as usize];
         worker.read = self.now;
-        let arrival = worker.draw_delays(&mut self.model.delays).ok_or_else(|| clock_ended(self.now))?;
+        let arrival = worker
+            .draw_delays(&mut self.model.delays)
+            .ok_or_else(|| clock_ended(&format!("worker {number} (of class number {})", worker.class), self.now))?;
         self.ledger.start(&mut worker.tally);
         self.queue.schedule(number, arrival, ARRIVAL_OR_STEP);
         Ok(())
@@ -282,7 +318,10 @@ impl Simulation {
         // first lets the processor look for the next event while it still works on this one.
         self.schedule_arrival(number)?;
         let inspected = observer.wants_inspection(self.updates + 1);
-        let finite = self.step(&gradient, inspected);
+        if inspected && observer.wants_optimiser(self.updates + 1) {
+            self.optimiser_before = Some(self.model.optimiser.clone());
+        }
+        let sound = self.step(&gradient, inspected);
         let tally = &mut self.workers[number as usize].tally;
         self.ledger.apply(tally, &gradient);
         self.fastest_clock = self.fastest_clock.max(tally.applied);
@@ -293,8 +332,9 @@ impl Simulation {
             // A copy: the gradient itself never needs to be in memory, unless somebody looks at it.
             let shown = gradient;
             self.show(&shown, observer)?;
+            self.optimiser_before = None;
         }
-        if !finite {
+        if !sound {
             self.ended = Some(Ended::Diverged);
         } else if self.updates >= self.model.stop.updates {
             self.ended = Some(Ended::Updates);
@@ -320,6 +360,9 @@ impl Simulation {
             version_applied: self.version,
             lag_clocks: self.fastest_clock - worker.tally.applied,
             read: worker.read,
+            received: worker.read + worker.download,
+            computed: worker.read + worker.download + worker.compute,
+            arrived: worker.read + worker.download + worker.compute + worker.upload,
             ended: self.now,
             causes: Causes {
                 download: worker.download,
@@ -335,16 +378,27 @@ impl Simulation {
         }
     }
 
-    /// The gradient that a worker has not finished, if it has started one.
+    /// The gradient that a worker has not finished, if it has started one: its causes are where the time went so far.
     fn in_flight(&self, number: u32) -> Option<Gradient> {
         let worker = &self.workers[number as usize];
-        worker
-            .tally
-            .in_flight
-            .then(|| Gradient { fate: Fate::InFlight, ..self.gradient(number, Span::ZERO, Span::ZERO) })
+        if !worker.tally.in_flight {
+            return None;
+        }
+        let mut left = self.now.since(worker.read);
+        let mut take = |part: Span| {
+            let taken = part.min(left);
+            left = left - taken;
+            taken
+        };
+        let (download, compute, upload) = (take(worker.download), take(worker.compute), take(worker.upload));
+        let served =
+            self.server.serving.filter(|(served, ..)| *served == number).map(|(_, since, _)| self.now.since(since));
+        let service = served.unwrap_or(Span::ZERO);
+        let causes = Causes { download, compute, upload, queue: left - service, service, ..Causes::default() };
+        Some(Gradient { fate: Fate::InFlight, causes, ..self.gradient(number, Span::ZERO, Span::ZERO) })
     }
 
-    /// Computes a gradient, turns it into an update and subtracts that; false if the parameters are no longer finite.
+    /// Computes a gradient, turns it into an update and subtracts that; false if the parameters have diverged.
     #[inline(always)]
     fn step(&mut self, gradient: &Gradient, inspected: bool) -> bool {
         let worker = &self.workers[gradient.worker as usize];
@@ -381,6 +435,7 @@ impl Simulation {
             before,
             after: self.snapshots.current(),
             objective: self.model.objective.as_ref(),
+            optimiser: self.optimiser_before.as_ref(),
         };
         observer.inspect(gradient, &step)
     }
@@ -392,13 +447,22 @@ fn remember(seen: &mut [Vec<f64>; 3], now: [&[f64]; 3]) {
 }
 
 #[cold]
-fn clock_ended(now: Time) -> Error {
+fn clock_ended(who: &str, now: Time) -> Error {
     let year = 365.25 * 86_400.0;
     Error::Clock(format!(
-        "after {:e} s of virtual time a delay was drawn that the virtual clock cannot show: it ends after {:.0} years, \
+        "after {:e} s of virtual time {who} drew a delay that the virtual clock cannot show: it ends after {:.0} years, \
          and one delay takes at most {:.0}; stop the run earlier (stop: (time_s: …)), or give the delays a lighter tail",
         now.seconds(),
         Time::MAX.seconds() / year,
         Span::MAX.seconds() / year,
+    ))
+}
+
+#[cold]
+fn stands_still(now: Time, events: u64) -> Error {
+    Error::Clock(format!(
+        "the virtual clock stands still at {:e} s: {events} events have happened there; some worker's delays are all \
+         shorter than a nanosecond, give them a mean of at least 1e-9 s",
+        now.seconds()
     ))
 }

@@ -87,9 +87,15 @@ pub struct Gradient {
     pub lag_clocks: u64,
     /// When the snapshot was sent.
     pub read: Time,
+    /// When the worker has it; for a gradient in flight this, and the next two, may be still to come.
+    pub received: Time,
+    /// When it is computed.
+    pub computed: Time,
+    /// When it reaches the server.
+    pub arrived: Time,
     /// When it was applied, or the run ended.
     pub ended: Time,
-    /// Where the time from `read` to `ended` went; for a gradient in flight, how long each part will have taken.
+    /// Where the time from `read` to `ended` went.
     pub causes: Causes,
     /// The factor on it.
     pub weight: f64,
@@ -110,20 +116,5 @@ impl Gradient {
     #[inline]
     pub fn lag(&self) -> Span {
         self.ended.since(self.read)
-    }
-
-    /// When the worker had the snapshot.
-    pub fn received(&self) -> Time {
-        self.read + self.causes.download
-    }
-
-    /// When the worker had computed it.
-    pub fn computed(&self) -> Time {
-        self.received() + self.causes.compute
-    }
-
-    /// When it reached the server.
-    pub fn arrived(&self) -> Time {
-        self.computed() + self.causes.upload
     }
 }

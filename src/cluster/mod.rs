@@ -15,6 +15,7 @@ pub use model::{DelayId, Legs, Member, Model, Stop, purpose};
 
 use crate::error::Result;
 use crate::objective::Objective;
+use crate::optimiser::Optimiser;
 
 /// Somebody who watches a run. Observers are given things to read only: no observer can change a run.
 pub trait Observer {
@@ -23,6 +24,11 @@ pub trait Observer {
 
     /// Whether to call [`Observer::inspect`] for the step that is the `updates`-th. Asked at every step.
     fn wants_inspection(&self, updates: u64) -> bool;
+
+    /// Whether an inspection of that step needs the optimiser as it was before. Asked only if an inspection is wanted.
+    fn wants_optimiser(&self, _updates: u64) -> bool {
+        false
+    }
 
     /// The vectors behind a step, for those steps that [`Observer::wants_inspection`] asked for.
     ///
@@ -52,6 +58,8 @@ pub struct Step<'a> {
     pub after: &'a [f64],
     /// What is being minimised.
     pub objective: &'a dyn Objective,
+    /// The optimiser just before the step, if [`Observer::wants_optimiser`] asked for it.
+    pub optimiser: Option<&'a Optimiser>,
 }
 
 /// Nobody watches.

@@ -4,6 +4,7 @@ use crate::delay::Sampler;
 use crate::kernel::{Purpose, Streams, Time};
 use crate::objective::{NoiseSource, Objective};
 use crate::optimiser::Optimiser;
+use crate::protocol::Protocol;
 use std::sync::Arc;
 
 /// What the random streams of a cluster are for.
@@ -82,6 +83,8 @@ pub struct Stop {
 pub struct Model {
     /// Where its randomness comes from.
     pub streams: Streams,
+    /// Who waits for whom.
+    pub protocol: Protocol,
     /// What is minimised.
     pub objective: Arc<dyn Objective>,
     /// What makes its gradients stochastic.

@@ -1,5 +1,8 @@
 //! The parameters of every version that somebody still holds.
 
+/// Parameters beyond this have diverged: their squares are near the end of what a number can hold.
+pub const LARGEST: f64 = 1e100;
+
 /// A ring of versions, written out of place: a worker that reads gets a reference to the current version, never a copy,
 /// and a step writes the next version into a slot that nobody holds.
 #[derive(Debug)]
@@ -55,7 +58,8 @@ impl Snapshots {
         }
     }
 
-    /// Makes current − `update` the current version; false if a parameter is then no longer finite.
+    /// Makes current − `update` the current version; false if a parameter has then diverged: it is no number, or beyond
+    /// [`LARGEST`].
     #[inline(always)]
     pub fn step(&mut self, update: &[f64]) -> bool {
         // A version that nobody has read need not be kept.
@@ -68,7 +72,7 @@ impl Snapshots {
             [update] => {
                 let w = self.values[current as usize] - update;
                 self.values[next as usize] = w;
-                w.is_finite()
+                w.abs() <= LARGEST
             }
             _ => self.write(current, next, update),
         }
@@ -77,17 +81,17 @@ impl Snapshots {
     /// Writes the parameters in slot `old` − `update` to slot `new`.
     fn write(&mut self, old: u32, new: u32, update: &[f64]) -> bool {
         let (from, to) = (old as usize * self.dimension, new as usize * self.dimension);
-        let mut finite = true;
+        let mut sound = true;
         let mut subtract = |(w, (old, u)): (&mut f64, (&f64, &f64))| {
             *w = old - u;
-            finite &= w.is_finite();
+            sound &= w.abs() <= LARGEST;
         };
         if from == to {
             for (w, u) in self.values[to..to + self.dimension].iter_mut().zip(update) {
                 let old = *w;
                 subtract((w, (&old, u)));
             }
-            return finite;
+            return sound;
         }
         let (old, new) = if from < to {
             let (head, tail) = self.values.split_at_mut(to);
@@ -97,7 +101,7 @@ impl Snapshots {
             (&tail[..self.dimension], &mut head[to..to + self.dimension])
         };
         new.iter_mut().zip(old.iter().zip(update)).for_each(subtract);
-        finite
+        sound
     }
 }
 
@@ -128,6 +132,7 @@ mod tests {
         let mut snapshots = Snapshots::new(&[1.0], 0);
         assert!(snapshots.step(&[3.0]));
         assert_eq!(snapshots.current(), [-2.0]);
+        assert!(!snapshots.step(&[1e101]));
         assert!(!snapshots.step(&[f64::NAN]));
     }
 }

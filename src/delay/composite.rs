@@ -93,8 +93,8 @@ impl Delay for Scaled {
 }
 
 /// A product in which nothing times an infinite amount is nothing.
-fn times(factor: f64, amount: f64) -> f64 {
-    if factor == 0.0 { 0.0 } else { factor * amount }
+pub fn times(factor: f64, amount: f64) -> f64 {
+    if factor == 0.0 || amount == 0.0 { 0.0 } else { factor * amount }
 }
 
 /// The sum of independent draws. It has no closed distribution function in general.

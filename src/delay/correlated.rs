@@ -1,6 +1,7 @@
 //! Laws that make the draws of one worker resemble each other, as measured times do: a worker that is slow stays slow,
 //! and slow batches follow slow batches.
 
+use super::composite::times;
 use super::{Context, Delay};
 use crate::kernel::{Generator, Purpose};
 use rand_distr::{Distribution, StandardNormal};
@@ -22,7 +23,8 @@ impl PerWorker {
     pub fn new(mut factor: Box<dyn Delay>, law: Box<dyn Delay>, context: &Context) -> PerWorker {
         let purpose = Purpose(FACTOR + context.purpose.0);
         let index = context.factors.replace(context.factors.get() + 1);
-        let own = factor.sample(index, &mut context.streams.stream(purpose, context.entity).draw(index));
+        // A replayed list of factors gives each worker of the class the next one.
+        let own = factor.sample(context.member, &mut context.streams.stream(purpose, context.entity).draw(index));
         PerWorker { own, factor, law }
     }
 }
@@ -33,15 +35,17 @@ impl Delay for PerWorker {
         self.own * self.law.sample(index, random)
     }
     fn mean(&self) -> f64 {
-        self.factor.mean() * self.law.mean()
+        times(self.factor.mean(), self.law.mean())
     }
     fn variance(&self) -> f64 {
         let square = |law: &dyn Delay| law.variance() + law.mean() * law.mean();
-        square(self.factor.as_ref()) * square(self.law.as_ref()) - self.mean() * self.mean()
+        let product = times(square(self.factor.as_ref()), square(self.law.as_ref()));
+        if product.is_infinite() { product } else { product - self.mean() * self.mean() }
     }
+    /// What this worker can draw.
     fn support(&self) -> (f64, f64) {
-        let ((a, b), (c, d)) = (self.factor.support(), self.law.support());
-        (a * c, b * d)
+        let (low, high) = self.law.support();
+        (times(self.own, low), times(self.own, high))
     }
     fn cdf(&self, _: f64) -> Option<f64> {
         None

@@ -6,6 +6,7 @@ use crate::kernel::Generator;
 use crate::units::MAX_SECONDS;
 use rand_distr::{Distribution, Uniform};
 use serde::{Deserialize, Serialize};
+use std::sync::{Arc, OnceLock};
 
 /// How measured values are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,41 +21,53 @@ pub enum Draw {
 /// A finite set of durations.
 #[derive(Debug)]
 pub struct Values {
-    values: Vec<f64>,
-    sorted: Vec<f64>,
+    /// In the order measured; shared with whoever else draws from them.
+    values: Arc<[f64]>,
+    /// What each is multiplied by.
+    scale: f64,
     draw: Draw,
     places: Uniform<usize>,
+    /// In ascending order, once somebody has asked for a probability.
+    sorted: OnceLock<Vec<f64>>,
 }
 
 impl Values {
-    /// `values` in seconds, in the order measured.
-    pub fn new(values: Vec<f64>, draw: Draw) -> Result<Values, String> {
+    /// `values` × `scale` in seconds, in the order measured.
+    pub fn new(values: Arc<[f64]>, scale: f64, draw: Draw) -> Result<Values, String> {
         let places = Uniform::new(0, values.len()).map_err(|_| "give at least one value".to_owned())?;
-        let mut sorted = values.clone();
-        sorted.sort_by(f64::total_cmp);
-        Ok(Values { values, sorted, draw, places })
+        Ok(Values { values, scale, draw, places, sorted: OnceLock::new() })
+    }
+
+    fn seconds(&self) -> impl Iterator<Item = f64> + '_ {
+        self.values.iter().map(|value| value * self.scale)
     }
 }
 
 impl Delay for Values {
     fn sample(&mut self, index: u64, random: &mut Generator) -> f64 {
-        match self.draw {
-            Draw::Resample => self.values[self.places.sample(random)],
-            Draw::Replay => self.values[(index % self.values.len() as u64) as usize],
-        }
+        let place = match self.draw {
+            Draw::Resample => self.places.sample(random),
+            Draw::Replay => (index % self.values.len() as u64) as usize,
+        };
+        self.values[place] * self.scale
     }
     fn mean(&self) -> f64 {
-        self.values.iter().sum::<f64>() / self.values.len() as f64
+        self.seconds().sum::<f64>() / self.values.len() as f64
     }
     fn variance(&self) -> f64 {
         let mean = self.mean();
-        self.values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / self.values.len() as f64
+        self.seconds().map(|value| (value - mean).powi(2)).sum::<f64>() / self.values.len() as f64
     }
     fn support(&self) -> (f64, f64) {
-        (self.sorted[0], self.sorted[self.sorted.len() - 1])
+        (self.seconds().fold(f64::INFINITY, f64::min), self.seconds().fold(0.0, f64::max))
     }
     fn cdf(&self, x: f64) -> Option<f64> {
-        Some(self.sorted.partition_point(|&value| value <= x) as f64 / self.sorted.len() as f64)
+        let sorted = self.sorted.get_or_init(|| {
+            let mut sorted: Vec<f64> = self.seconds().collect();
+            sorted.sort_by(f64::total_cmp);
+            sorted
+        });
+        Some(sorted.partition_point(|&value| value <= x) as f64 / sorted.len() as f64)
     }
 }
 
@@ -75,8 +88,8 @@ pub struct Source<'a> {
 /// series. Series are numbered by the order in which they first appear in the file.
 pub fn load(context: &Context, source: Source, draw: Draw) -> Result<Values> {
     let refuse = |reason: String| Error::Invalid(format!("Measured: {}: {reason}", source.file));
-    let values = match source.by {
-        None => context.files.columns(source.file, &[source.column])?[0].clone(),
+    let values: Arc<[f64]> = match source.by {
+        None => Arc::clone(&context.files.columns(source.file, &[source.column])?[0]),
         Some(by) => {
             let columns = context.files.columns(source.file, &[source.column, by])?;
             let series = nth_distinct(&columns[1], context.member).map_err(|count| {
@@ -86,20 +99,25 @@ pub fn load(context: &Context, source: Source, draw: Draw) -> Result<Values> {
                     context.member + 1
                 ))
             })?;
-            columns[0].iter().zip(&columns[1]).filter(|(_, key)| **key == series).map(|(value, _)| *value).collect()
+            columns[0]
+                .iter()
+                .zip(columns[1].iter())
+                .filter(|(_, key)| **key == series)
+                .map(|(value, _)| *value)
+                .collect()
         }
     };
-    let values: Vec<f64> = values.iter().map(|value| value * source.scale).collect();
-    if let Some(row) = values.iter().position(|value| !(0.0..=MAX_SECONDS).contains(value)) {
+    let bad = |value: &f64| !(0.0..=MAX_SECONDS).contains(&(value * source.scale));
+    if let Some(row) = values.iter().position(bad) {
         return Err(refuse(format!(
             "column `{}` × {} gives {} s in row {} of the series; a duration is 0 to {MAX_SECONDS} s",
             source.column,
             source.scale,
-            values[row],
+            values[row] * source.scale,
             row + 1
         )));
     }
-    Values::new(values, draw).map_err(refuse)
+    Values::new(values, source.scale, draw).map_err(refuse)
 }
 
 /// The `n`-th distinct value of `keys` in order of appearance, or how many there are.

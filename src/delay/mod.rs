@@ -261,12 +261,12 @@ pub const CATALOGUE: &[Entry] = &[
     ),
     entry(
         "Empirical",
-        "given values, s: drawn at random (Resample) or in order, over and over (Replay)",
+        "given values, s: drawn at random (Resample) or in order, over and over (Replay), all workers in step",
         "Empirical(values: [0.9, 1.0, 1.4], draw: Replay)",
     ),
     entry(
         "Measured",
-        "a column of a CSV or Parquet file × scale, s; `by` names a column that tells the workers apart",
+        "a column of a CSV or Parquet file × scale, s; `by` names a column that gives each worker its own rows",
         "Measured(file: \"times.csv\", column: \"ms\", by: \"worker\", scale: 0.001, draw: Replay)",
     ),
     entry("Scaled", "factor × another law", "Scaled(factor: 2.0, law: Exponential(mean: 1.0))"),
@@ -369,7 +369,7 @@ impl Law {
             }
             Law::Empirical { values, draw } => {
                 let values = values.iter().map(|value| value.get()).collect();
-                Box::new(measured::Values::new(values, *draw).map_err(|reason| self.refuse(reason))?)
+                Box::new(measured::Values::new(values, 1.0, *draw).map_err(|reason| self.refuse(reason))?)
             }
             Law::Measured { file, column, by, scale, draw } => Box::new(measured::load(
                 context,

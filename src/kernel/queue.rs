@@ -149,6 +149,11 @@ impl Queue {
         if first.time == NOTHING.time { None } else { Some(first.unpack()) }
     }
 
+    /// How many events were scheduled so far.
+    pub fn scheduled(&self) -> u64 {
+        self.sequence
+    }
+
     /// When the event of `key` will happen, if one is pending.
     pub fn pending(&self, key: u32) -> Option<Time> {
         let entry = self.tree[self.leaves + key as usize];

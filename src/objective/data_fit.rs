@@ -2,6 +2,7 @@
 
 use super::minimise::{Smooth, minimise};
 use super::{Objective, bounded};
+use crate::catalogue::{Entry, entry};
 use crate::data::Files;
 use crate::error::{Error, Result};
 use crate::kernel::{Purpose, Streams};
@@ -59,6 +60,16 @@ pub struct Examples {
     pub y: Vec<f64>,
 }
 
+impl Targets {
+    /// Weight vectors, and so scores, per example.
+    fn scores(self) -> usize {
+        match self {
+            Targets::Real | Targets::Classes(2) => 1,
+            Targets::Classes(classes) => classes,
+        }
+    }
+}
+
 impl Examples {
     /// The features of example `i`.
     #[inline]
@@ -68,6 +79,28 @@ impl Examples {
 }
 
 impl Data {
+    /// Every source of data, in the order of the enum.
+    pub const CATALOGUE: &[Entry] = &[
+        entry(
+            "Generated",
+            "standard normal features and true weights; noise is added to the score",
+            "Generated(examples: 200, features: 5, noise: 0.1)",
+        ),
+        entry(
+            "File",
+            "columns of a CSV or Parquet file",
+            "File(file: \"data.csv\", features: [\"x1\", \"x2\"], target: \"y\")",
+        ),
+    ];
+
+    /// The name of the variant, as in RON.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Data::Generated { .. } => "Generated",
+            Data::File { .. } => "File",
+        }
+    }
+
     /// The examples, generated from the streams' seed or read from the file.
     ///
     /// # Errors
@@ -77,12 +110,13 @@ impl Data {
             Data::Generated { examples, features, noise } => {
                 let (rows, features) = (bounded(examples.get())?, bounded(features.get())?);
                 bounded(examples.get().saturating_mul(features as u64))?;
+                bounded(targets.scores().saturating_mul(features) as u64)?;
                 Ok(generate(rows, features, noise.get(), targets, streams))
             }
             Data::File { file, features, target } => {
                 let names: Vec<&str> = features.iter().map(String::as_str).chain([target.as_str()]).collect();
                 let columns = files.columns(file, &names)?;
-                let [x @ .., y] = columns.as_slice() else {
+                let [x @ .., y] = &columns[..] else {
                     return Err(Error::Invalid(format!("{file}: name at least one column of features")));
                 };
                 if x.is_empty() {
@@ -100,7 +134,7 @@ impl Data {
                     }
                 }
                 let flat = (0..y.len()).flat_map(|row| x.iter().map(move |column| column[row])).collect();
-                Ok(Examples { features: x.len(), x: flat, y: y.clone() })
+                Ok(Examples { features: x.len(), x: flat, y: y.to_vec() })
             }
         }
     }
@@ -109,10 +143,7 @@ impl Data {
 fn generate(rows: usize, features: usize, noise: f64, targets: Targets, streams: Streams) -> Examples {
     let mut random = streams.stream(DATA, 0).draw(0);
     let mut normal = || -> f64 { StandardNormal.sample(&mut random) };
-    let scores = match targets {
-        Targets::Real | Targets::Classes(2) => 1,
-        Targets::Classes(classes) => classes,
-    };
+    let scores = targets.scores();
     let truth: Vec<f64> = (0..scores * features).map(|_| normal()).collect();
     let mut examples = Examples { features, x: Vec::with_capacity(rows * features), y: Vec::with_capacity(rows) };
     for row in 0..rows {
@@ -141,6 +172,9 @@ pub trait Loss: std::fmt::Debug + Send + Sync {
     fn curvature(&self) -> f64;
 }
 
+/// Multiplications that the search for a minimum may take: a second or so. It is good to know, not worth a long wait.
+const MAX_WORK: usize = 1_000_000_000;
+
 /// Scores of one example fit in here, so that a gradient needs no allocation.
 const MAX_SCORES: usize = 64;
 
@@ -154,10 +188,11 @@ pub struct DataFit<L> {
 }
 
 impl<L: Loss> DataFit<L> {
-    /// Finds the minimum too, if Newton's method does.
+    /// Finds the minimum too, if Newton's method does, soon enough.
     pub fn new(loss: L, examples: Examples, regularisation: f64) -> DataFit<L> {
         let mut fit = DataFit { loss, examples, regularisation, minimiser: None };
-        fit.minimiser = minimise(&fit, vec![0.0; fit.dimension()]);
+        let work = fit.examples.x.len() * fit.loss.scores();
+        fit.minimiser = minimise(&fit, vec![0.0; fit.dimension()], (MAX_WORK / work.max(1)).max(1));
         fit
     }
 

@@ -13,16 +13,21 @@ pub trait Smooth: Objective {
 /// Gradients below this, relative to 1 + |f|, count as zero.
 const TOLERANCE: f64 = 1e-10;
 
-/// A minimiser, starting from `w`, or `None` if there seems to be none (separable classes without regularisation).
-pub fn minimise(f: &impl Smooth, mut w: Vec<f64>) -> Option<Vec<f64>> {
+/// A minimiser, starting from `w`, or `None` if there seems to be none (separable classes without regularisation), or
+/// none is found with `budget` evaluations of gradient or Hessian.
+pub fn minimise(f: &impl Smooth, mut w: Vec<f64>, mut budget: usize) -> Option<Vec<f64>> {
     let mut gradient = vec![0.0; w.len()];
     for _ in 0..100 {
         f.gradient(&w, &mut gradient);
+        budget = budget.saturating_sub(1);
         let loss = f.loss(&w);
         if norm(&gradient) <= TOLERANCE * (1.0 + loss.abs()) {
             return Some(w);
         }
-        let step = newton_step(f, &w, &gradient);
+        if budget == 0 {
+            return None;
+        }
+        let step = newton_step(f, &w, &gradient, &mut budget);
         let slope = dot(&gradient, &step);
         let mut length = 1.0;
         let next = loop {
@@ -34,7 +39,8 @@ pub fn minimise(f: &impl Smooth, mut w: Vec<f64>) -> Option<Vec<f64>> {
                 break candidate;
             }
             length /= 2.0;
-            if length < 1e-12 {
+            budget = budget.saturating_sub(1);
+            if length < 1e-12 || budget == 0 {
                 return None;
             }
         };
@@ -44,7 +50,7 @@ pub fn minimise(f: &impl Smooth, mut w: Vec<f64>) -> Option<Vec<f64>> {
 }
 
 /// Solves ∇²f · step = −gradient.
-fn newton_step(f: &impl Smooth, w: &[f64], gradient: &[f64]) -> Vec<f64> {
+fn newton_step(f: &impl Smooth, w: &[f64], gradient: &[f64], budget: &mut usize) -> Vec<f64> {
     let mut step = vec![0.0; w.len()];
     let mut residual: Vec<f64> = gradient.iter().map(|g| -g).collect();
     let mut direction = residual.clone();
@@ -52,6 +58,10 @@ fn newton_step(f: &impl Smooth, w: &[f64], gradient: &[f64]) -> Vec<f64> {
     let mut square = dot(&residual, &residual);
     let target = square * 1e-24;
     for _ in 0..2 * w.len() + 10 {
+        if *budget == 0 {
+            break;
+        }
+        *budget -= 1;
         f.hessian_times(w, &direction, &mut curved);
         let curvature = dot(&direction, &curved);
         if curvature <= 1e-300 || square <= target {

@@ -197,6 +197,7 @@ impl Spec {
             Spec::Softmax { data, classes, regularisation } => {
                 let classes = data_fit::class_count(classes.get())?;
                 let examples = data.load(data_fit::Targets::Classes(classes), streams, files)?;
+                bounded((examples.features * classes) as u64)?;
                 Box::new(data_fit::DataFit::new(regression::Softmax { classes }, examples, regularisation.get()))
             }
             Spec::Classic { function, dimension } => {

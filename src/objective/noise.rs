@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// Gradient noise, as a scenario names it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[allow(missing_docs, reason = "the variants and their parameters are documented in NOISES, which `list` prints")]
+#[allow(missing_docs, reason = "the variants and their parameters are documented in CATALOGUE, which `list` prints")]
 pub enum Noise {
     Gaussian {
         sd: NonNegative,
@@ -63,6 +63,12 @@ impl Noise {
                 NoiseSource::Normal { additive, multiplicative: 0.0 }
             }
             Some(Noise::Multiplicative { sd }) => NoiseSource::Normal { additive: 0.0, multiplicative: sd.get() },
+            Some(Noise::MiniBatch { size }) if size.get() > MAX_BATCH => {
+                return Err(Error::Invalid(format!(
+                    "MiniBatch: {} examples a gradient; give at most {MAX_BATCH}",
+                    size.get()
+                )));
+            }
             Some(Noise::MiniBatch { size }) => {
                 let examples = objective.examples().and_then(|count| Uniform::new(0, count).ok());
                 let examples = examples.ok_or_else(|| {
@@ -75,6 +81,9 @@ impl Noise {
         })
     }
 }
+
+/// Larger batches would take minutes a gradient.
+const MAX_BATCH: u64 = 10_000_000;
 
 /// A generator under a name of its own: the sampler made for it has one caller, below, and is inlined there, which
 /// makes noise a third faster.

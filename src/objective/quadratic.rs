@@ -1,6 +1,7 @@
 //! Quadratics: the functions for which the field's closed forms hold.
 
 use super::{Objective, bounded};
+use crate::catalogue::{Entry, entry};
 use crate::error::{Error, Result};
 use crate::units::{Count, Finite, Positive};
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,22 @@ pub enum Spectrum {
 }
 
 impl Spectrum {
+    /// Every kind of spectrum, in the order of the enum.
+    pub const CATALOGUE: &[Entry] = &[
+        entry("Values", "these curvatures", "Values([0.5, 1.0, 4.0])"),
+        entry("Evenly", "equal differences, both ends included", "Evenly(from: 0.1, to: 1.0, dimension: 1000)"),
+        entry("Geometrically", "equal ratios, both ends included", "Geometrically(from: 0.01, to: 1.0, dimension: 20)"),
+    ];
+
+    /// The name of the variant, as in RON.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Spectrum::Values(_) => "Values",
+            Spectrum::Evenly { .. } => "Evenly",
+            Spectrum::Geometrically { .. } => "Geometrically",
+        }
+    }
+
     /// The curvatures as a list.
     ///
     /// # Errors

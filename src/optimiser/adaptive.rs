@@ -5,7 +5,7 @@ use crate::units::{Fraction, NonNegative, Positive};
 
 /// u ← η·u / (√s + ε), where s is the sum of u² (AdaGrad; Duchi, Hazan and Singer, 2011) or its exponentially decaying
 /// mean (RMSProp; Tieleman and Hinton, 2012, lecture 6.5).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Root {
     learning_rate: f64,
     decay: Option<f64>,
@@ -28,6 +28,10 @@ impl Transform for Root {
             *u *= self.learning_rate / (s.sqrt() + self.epsilon);
         }
     }
+
+    fn duplicate(&self) -> Box<dyn Transform> {
+        Box::new(self.clone())
+    }
 }
 
 /// The parameters of Adam and AdamW.
@@ -46,7 +50,7 @@ pub struct Rates {
 }
 
 /// Adam (Kingma and Ba, 2015, algorithm 1) with the decoupled weight decay of AdamW (Loshchilov and Hutter, 2019).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Adam {
     rates: Rates,
     mean: Vec<f64>,
@@ -75,5 +79,9 @@ impl Transform for Adam {
             *s = beta_2 * *s + (1.0 - beta_2) * *u * *u;
             *u = rate * ((*m / correct_1) / ((*s / correct_2).sqrt() + epsilon) + decay * w);
         }
+    }
+
+    fn duplicate(&self) -> Box<dyn Transform> {
+        Box::new(self.clone())
     }
 }

@@ -4,7 +4,7 @@ use super::{Context, Transform};
 use crate::vector::{add_scaled, norm};
 
 /// u ← rate · u: plain stochastic gradient descent.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Scale(pub f64);
 
 impl Transform for Scale {
@@ -13,10 +13,14 @@ impl Transform for Scale {
             *u *= self.0;
         }
     }
+
+    fn duplicate(&self) -> Box<dyn Transform> {
+        Box::new(self.clone())
+    }
 }
 
 /// u ← u · min(1, limit / ‖u‖).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Clip(pub f64);
 
 impl Transform for Clip {
@@ -27,14 +31,22 @@ impl Transform for Clip {
             update.iter_mut().for_each(|u| *u *= factor);
         }
     }
+
+    fn duplicate(&self) -> Box<dyn Transform> {
+        Box::new(self.clone())
+    }
 }
 
 /// u ← u + rate · w.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct WeightDecay(pub f64);
 
 impl Transform for WeightDecay {
     fn apply(&mut self, update: &mut [f64], context: &Context) {
         add_scaled(update, self.0, context.parameters);
+    }
+
+    fn duplicate(&self) -> Box<dyn Transform> {
+        Box::new(self.clone())
     }
 }

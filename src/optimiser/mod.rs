@@ -8,7 +8,7 @@ mod elementary;
 mod momentum;
 mod schedule;
 
-pub use schedule::Schedule;
+pub use schedule::{CATALOGUE as SCHEDULES, Schedule};
 
 use crate::catalogue::{Entry, entry};
 use crate::error::{Error, Result};
@@ -35,6 +35,15 @@ pub struct Context<'a> {
 pub trait Transform: std::fmt::Debug + Send {
     /// Replaces `update` by the transformed update.
     fn apply(&mut self, update: &mut [f64], context: &Context);
+
+    /// A copy in the same state.
+    fn duplicate(&self) -> Box<dyn Transform>;
+}
+
+impl Clone for Box<dyn Transform> {
+    fn clone(&self) -> Box<dyn Transform> {
+        self.duplicate()
+    }
 }
 
 /// A gradient transform, as a scenario names it.
@@ -199,8 +208,8 @@ impl Spec {
     }
 }
 
-/// A chain of transforms, ready to step.
-#[derive(Debug)]
+/// A chain of transforms, ready to step. A clone has the state of the original.
+#[derive(Clone, Debug)]
 pub struct Optimiser {
     chain: Vec<Box<dyn Transform>>,
 }

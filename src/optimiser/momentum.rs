@@ -4,7 +4,7 @@
 use super::{Context, Transform};
 
 /// v ← μv + ηu. The heavy ball moves by v, Nesterov's method by μv + ηu.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Velocity {
     learning_rate: f64,
     momentum: f64,
@@ -26,5 +26,9 @@ impl Transform for Velocity {
             *v = self.momentum * *v + step;
             *u = if self.look_ahead { self.momentum * *v + step } else { *v };
         }
+    }
+
+    fn duplicate(&self) -> Box<dyn Transform> {
+        Box::new(self.clone())
     }
 }

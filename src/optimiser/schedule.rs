@@ -1,6 +1,7 @@
 //! Learning rates that change with the number of optimiser steps.
 
 use super::{Context, Transform};
+use crate::catalogue::{Entry, entry};
 use crate::units::{Count, Positive, Probability};
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +41,28 @@ pub enum Schedule {
     },
 }
 
+/// Every schedule, in the order of [`Schedule`].
+pub const CATALOGUE: &[Entry] = &[
+    entry("Warmup", "(t + 1) / updates, then 1, for t steps before", "Warmup(updates: 100)"),
+    entry("Staircase", "factor^⌊t / every⌋", "Staircase(every: 1000, factor: 0.5)"),
+    entry("Cosine", "from 1 to floor along half a cosine", "Cosine(updates: 10000, floor: 0.1)"),
+    entry("InverseTime", "1 / (1 + t / updates)", "InverseTime(updates: 1000)"),
+    entry("InverseSqrt", "1 / √(1 + t / updates)", "InverseSqrt(updates: 1000)"),
+];
+
+impl Schedule {
+    /// The name of the variant, as in RON.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Schedule::Warmup { .. } => "Warmup",
+            Schedule::Staircase { .. } => "Staircase",
+            Schedule::Cosine { .. } => "Cosine",
+            Schedule::InverseTime { .. } => "InverseTime",
+            Schedule::InverseSqrt { .. } => "InverseSqrt",
+        }
+    }
+}
+
 impl Default for Probability {
     fn default() -> Probability {
         Probability::new(0.0).unwrap_or_else(|reason| unreachable!("{reason}"))
@@ -68,5 +91,9 @@ impl Transform for Schedule {
     fn apply(&mut self, update: &mut [f64], context: &Context) {
         let factor = self.factor(context.updates);
         update.iter_mut().for_each(|u| *u *= factor);
+    }
+
+    fn duplicate(&self) -> Box<dyn Transform> {
+        Box::new(self.clone())
     }
 }

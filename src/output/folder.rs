@@ -10,7 +10,6 @@ use tempfile::TempDir;
 
 /// Every name that a run may write; what a run before left under one of these is replaced or removed.
 const NAMES: [&str; 8] = [
-    "summary.parquet",
     "lag_histogram.parquet",
     "lag_joint.parquet",
     "lag_causes.parquet",
@@ -18,6 +17,8 @@ const NAMES: [&str; 8] = [
     "trajectory.parquet",
     GRADIENTS,
     SCENARIO,
+    // Last, so that a summary is never newer than what it sums up.
+    "summary.parquet",
 ];
 
 /// A results folder that is being filled. Dropped before [`Folder::publish`], it leaves things as they were.
@@ -30,11 +31,23 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Prepares `path`, so that what cannot be written is known before the run begins.
+    /// Prepares `path`, so that what cannot be written is known before the run begins. None of `inputs`, the files that
+    /// the run was made from, may be one that the results would replace.
     ///
     /// # Errors
-    /// If the folder can be neither made nor written to.
-    pub fn create(path: &Path) -> Result<Folder> {
+    /// If the folder can be neither made nor written to, or holds an input or a folder under the name of a result.
+    pub fn create(path: &Path, inputs: &[PathBuf]) -> Result<Folder> {
+        for target in NAMES.map(|name| path.join(name)).iter().filter(|target| target.exists()) {
+            let same = |input: &PathBuf| input.canonicalize().ok() == target.canonicalize().ok();
+            if inputs.iter().any(same) {
+                let reason = "is read by this run, and its results would replace it; choose another --out";
+                return Err(Error::Table { path: target.clone(), reason: reason.to_owned() });
+            }
+            if target.is_dir() {
+                let reason = "is a folder, where a result file is to be; choose another --out";
+                return Err(Error::Table { path: target.clone(), reason: reason.to_owned() });
+            }
+        }
         let missing = path.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists()).last();
         let created = missing.map(Path::to_owned);
         fs::create_dir_all(path).map_err(|source| Error::io(path, source))?;
@@ -44,9 +57,14 @@ impl Folder {
         Ok(folder)
     }
 
+    /// The folder in which files are written for now.
+    pub fn staging(&self) -> &Path {
+        self.staging.as_ref().map_or(&*self.path, |staging| staging.path())
+    }
+
     /// Where the file called `name` is written for now.
     pub fn staged(&self, name: &str) -> PathBuf {
-        self.staging.as_ref().map_or(&*self.path, |staging| staging.path()).join(name)
+        self.staging().join(name)
     }
 
     /// Writes a table.

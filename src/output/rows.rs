@@ -26,9 +26,9 @@ fn batch(rows: &[GradientRow], classes: &[String]) -> Table {
     let applied: Vec<Option<u64>> = rows.iter().map(|row| row.drift.map(|_| row.gradient.ended.nanos())).collect();
     let instants = [
         ("read_s", "read_ns", instant(|row| row.gradient.read)),
-        ("received_s", "received_ns", instant(|row| row.gradient.received())),
-        ("computed_s", "computed_ns", instant(|row| row.gradient.computed())),
-        ("arrived_s", "arrived_ns", instant(|row| row.gradient.arrived())),
+        ("received_s", "received_ns", instant(|row| row.gradient.received)),
+        ("computed_s", "computed_ns", instant(|row| row.gradient.computed)),
+        ("arrived_s", "arrived_ns", instant(|row| row.gradient.arrived)),
         ("applied_s", "applied_ns", applied),
     ];
     let mut columns = vec![

@@ -52,7 +52,7 @@ pub fn summary_table(summary: &Summary) -> Table {
     columns.extend([
         maybe("lag_correlation", "correlation of versions and seconds", s.lag_correlation),
         maybe("in_flight_lag_versions_mean", "versions", s.in_flight_lag_versions),
-        maybe("loss", "f(w) at the end", Some(s.loss)),
+        maybe("loss", "f(w) at the end", s.loss),
         maybe("distance", "norm of w - w* at the end", s.distance),
         whole("started", "gradients", s.started),
     ]);

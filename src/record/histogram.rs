@@ -1,14 +1,20 @@
 //! Counts of integers, exact where they are small and of bounded relative width where they are not.
 
+use std::collections::BTreeMap;
+
 /// A histogram of `u64` values whose memory depends on their range alone, never on their number.
 ///
 /// Below 2^(precision+1) every value has a bin of its own. Above, each octave is cut into 2^precision bins of equal
-/// width, so that a bin is at most 2^−precision of its lower edge wide, and its middle within half of that of every value
-/// in it. The sum, and so the mean, is exact at any size.
+/// width, so that a bin is at most 2^−precision of its lower edge wide. The sum, and so the mean, is exact at any size.
 #[derive(Clone, Debug)]
 pub struct Histogram {
     precision: u32,
-    counts: Vec<u64>,
+    /// Narrow, so that more of them are near the processor; what no longer fits is in `spilled`.
+    counts: Vec<u32>,
+    spilled: BTreeMap<usize, u64>,
+    /// For each bin the sum of what its values exceed its lower edge by, so that the mean value of a bin is known; kept
+    /// only where bins are so coarse that it matters.
+    excess: Vec<u64>,
     sum: u128,
 }
 
@@ -16,6 +22,9 @@ pub struct Histogram {
 #[derive(Clone, Debug)]
 pub struct Moments {
     histogram: Histogram,
+    /// The first value: squares of deviations from it stay small where the values are large and alike.
+    origin: Option<u64>,
+    /// Σ (value − origin)².
     squares: u128,
     greatest: u64,
 }
@@ -29,6 +38,8 @@ pub struct Bin {
     pub upper: u64,
     /// How many did.
     pub count: u64,
+    /// Their mean, or the middle of the bin where that is not known.
+    pub typical: u64,
 }
 
 /// The place of `value` among the bins of a histogram of `precision`.
@@ -44,6 +55,7 @@ pub fn bin_of(precision: u32, value: u64) -> usize {
 }
 
 /// The least and the greatest value of bin number `bin`.
+#[inline]
 pub fn edges(precision: u32, bin: usize) -> (u64, u64) {
     let per_octave = 1usize << precision;
     if bin < 2 * per_octave {
@@ -58,7 +70,10 @@ pub fn edges(precision: u32, bin: usize) -> (u64, u64) {
 impl Histogram {
     /// An empty histogram.
     pub fn new(precision: u32) -> Histogram {
-        Histogram { precision, counts: vec![0; 2 << precision.min(6)], sum: 0 }
+        let bins = 2 << precision.min(6);
+        let coarse = precision < 10;
+        let excess = vec![0; if coarse { bins } else { 0 }];
+        Histogram { precision, counts: vec![0; bins], spilled: BTreeMap::new(), excess, sum: 0 }
     }
 
     /// Counts `value`.
@@ -66,32 +81,54 @@ impl Histogram {
     pub fn record(&mut self, value: u64) {
         let bin = bin_of(self.precision, value);
         match self.counts.get_mut(bin) {
-            Some(count) => *count += 1,
-            None => self.count_beyond(bin),
+            Some(count) if *count < u32::MAX => *count += 1,
+            _ => self.count_slowly(bin),
+        }
+        if let Some(excess) = self.excess.get_mut(bin) {
+            *excess = excess.saturating_add(value - edges(self.precision, bin).0);
         }
         self.sum += u128::from(value);
     }
 
-    /// The first value in a bin so high that there is no room for it yet.
+    /// A value in a bin so high that there is no room for it yet, or so full that its count no longer fits.
     #[cold]
-    fn count_beyond(&mut self, bin: usize) {
-        self.counts.resize((bin + 1).next_power_of_two(), 0);
+    fn count_slowly(&mut self, bin: usize) {
+        if bin >= self.counts.len() {
+            self.grow((bin + 1).next_power_of_two());
+        }
+        *self.spilled.entry(bin).or_default() += u64::from(self.counts[bin]);
         self.counts[bin] = 1;
+    }
+
+    /// How many values are in bin number `bin`.
+    fn count(&self, bin: usize) -> u64 {
+        u64::from(self.counts[bin]) + self.spilled.get(&bin).copied().unwrap_or(0)
+    }
+
+    fn grow(&mut self, bins: usize) {
+        self.counts.resize(bins, 0);
+        if !self.excess.is_empty() {
+            self.excess.resize(bins, 0);
+        }
     }
 
     /// Counts everything that `other`, of the same precision, has counted.
     pub fn merge(&mut self, other: &Histogram) {
         assert_eq!(self.precision, other.precision, "only histograms of one precision have the same bins");
         if other.counts.len() > self.counts.len() {
-            self.counts.resize(other.counts.len(), 0);
+            self.grow(other.counts.len());
         }
-        self.counts.iter_mut().zip(&other.counts).for_each(|(mine, theirs)| *mine += theirs);
+        for bin in (0..other.counts.len()).filter(|&bin| other.count(bin) > 0) {
+            // All of it as spilled: merging is rare, and the sum may not fit.
+            *self.spilled.entry(bin).or_default() += other.count(bin);
+        }
+        self.excess.iter_mut().zip(&other.excess).for_each(|(mine, theirs)| *mine = mine.saturating_add(*theirs));
         self.sum += other.sum;
     }
 
     /// How many values were counted.
     pub fn total(&self) -> u64 {
-        self.counts.iter().sum()
+        self.counts.iter().map(|&count| u64::from(count)).sum::<u64>() + self.spilled.values().sum::<u64>()
     }
 
     /// Their sum.
@@ -105,53 +142,59 @@ impl Histogram {
         (total > 0).then(|| self.sum as f64 / total as f64)
     }
 
-    /// The least value x such that at least the share `p` of the values is ≤ x: exact where bins are single values, else
-    /// the middle of the bin. `None` if there are no values.
+    /// The least value x such that at least the share `p` of the values is ≤ x: exact where bins are single values, or hold
+    /// equal ones, else the mean of the values in its bin. `None` if there are no values.
     pub fn quantile(&self, p: f64) -> Option<u64> {
         let total = self.total();
         let rank = ((p * total as f64).ceil() as u64).clamp(1, total.max(1));
         let mut below = 0;
-        let bin = self.bins().find(|bin| {
-            below += bin.count;
+        let bin = (0..self.counts.len()).find(|&bin| {
+            below += self.count(bin);
             below >= rank
         })?;
-        Some(bin.middle())
+        Some(self.typical(bin))
+    }
+
+    /// The mean of the values in bin number `bin`, rounded down; the middle of the bin, if that is not known.
+    fn typical(&self, bin: usize) -> u64 {
+        let (lower, upper) = edges(self.precision, bin);
+        match self.excess.get(bin) {
+            Some(&excess) if excess < u64::MAX => lower + excess / self.count(bin).max(1),
+            _ => lower + (upper - lower) / 2,
+        }
     }
 
     /// The bins that are not empty, in ascending order.
     pub fn bins(&self) -> impl Iterator<Item = Bin> + '_ {
-        self.counts.iter().enumerate().filter(|(_, count)| **count > 0).map(|(bin, &count)| {
+        (0..self.counts.len()).filter(|&bin| self.count(bin) > 0).map(|bin| {
             let (lower, upper) = edges(self.precision, bin);
-            Bin { lower, upper, count }
+            Bin { lower, upper, count: self.count(bin), typical: self.typical(bin) }
         })
-    }
-}
-
-impl Bin {
-    /// Its middle, rounded down.
-    pub fn middle(&self) -> u64 {
-        self.lower + (self.upper - self.lower) / 2
     }
 }
 
 impl Moments {
     /// An empty histogram.
     pub fn new(precision: u32) -> Moments {
-        Moments { histogram: Histogram::new(precision), squares: 0, greatest: 0 }
+        Moments { histogram: Histogram::new(precision), origin: None, squares: 0, greatest: 0 }
     }
 
     /// Counts `value`.
     #[inline(always)]
     pub fn record(&mut self, value: u64) {
         self.histogram.record(value);
-        self.squares = self.squares.saturating_add(u128::from(value) * u128::from(value));
+        let off = u128::from(value.abs_diff(*self.origin.get_or_insert(value)));
+        self.squares = self.squares.saturating_add(off * off);
         self.greatest = self.greatest.max(value);
     }
 
     /// Counts everything that `other`, of the same precision, has counted.
     pub fn merge(&mut self, other: &Moments) {
+        if let Some(origin) = other.origin {
+            let squares = other.squares_about(*self.origin.get_or_insert(origin));
+            self.squares = squares.map_or(u128::MAX, |squares| self.squares.saturating_add(squares));
+        }
         self.histogram.merge(&other.histogram);
-        self.squares = self.squares.saturating_add(other.squares);
         self.greatest = self.greatest.max(other.greatest);
     }
 
@@ -170,17 +213,33 @@ impl Moments {
         self.histogram.mean()
     }
 
-    /// The standard deviation of the values, with divisor n; `None` if there are none, or if their squares add up to more
-    /// than 128 bits hold, as those of lags of decades do.
+    /// Σ (value − `origin`)², if it fits.
+    fn squares_about(&self, origin: u64) -> Option<u128> {
+        let shift = i128::from(self.origin.unwrap_or(origin)) - i128::from(origin);
+        // Σ(v − o)² = Σ(v − p)² + 2(p − o) Σ(v − p) + n(p − o)², for p the own origin.
+        let cross = shift.checked_mul(2)?.checked_mul(self.offset()?)?;
+        let constant = i128::from(self.total()).checked_mul(shift.checked_mul(shift)?)?;
+        let sum = i128::try_from(self.squares).ok()?.checked_add(cross)?.checked_add(constant)?;
+        u128::try_from(sum).ok()
+    }
+
+    /// Σ (value − origin), if it fits.
+    fn offset(&self) -> Option<i128> {
+        let origins = i128::from(self.total()).checked_mul(i128::from(self.origin.unwrap_or(0)))?;
+        i128::try_from(self.histogram.sum).ok()?.checked_sub(origins)
+    }
+
+    /// The standard deviation of the values, with divisor n; `None` if there are none, or if the squares of their
+    /// deviations add up to more than 128 bits hold, as those of lags of decades do.
     pub fn sd(&self) -> Option<f64> {
-        let (n, sum) = (u128::from(self.total()), self.histogram.sum);
+        let (n, offset) = (u128::from(self.total()), self.offset()?.unsigned_abs());
         if n == 0 || self.squares == u128::MAX {
             return None;
         }
-        let exact = n.checked_mul(self.squares).zip(sum.checked_mul(sum)).map(|(a, b)| (a - b) as f64);
+        let exact = n.checked_mul(self.squares).zip(offset.checked_mul(offset)).map(|(a, b)| (a - b) as f64);
         let scaled = exact.unwrap_or_else(|| {
-            // Beyond 128 bits: rounding then costs at most the last digits.
-            (n as f64 * self.squares as f64 - sum as f64 * sum as f64).max(0.0)
+            // Beyond 128 bits: rounding then costs at most the last digits, as the origin is one of the values.
+            (n as f64 * self.squares as f64 - offset as f64 * offset as f64).max(0.0)
         });
         Some(scaled.sqrt() / n as f64)
     }
@@ -192,7 +251,7 @@ impl Moments {
 
     /// As [`Histogram::quantile`], and never above the greatest value.
     pub fn quantile(&self, p: f64) -> Option<u64> {
-        self.histogram.quantile(p).map(|middle| middle.min(self.greatest))
+        self.histogram.quantile(p).map(|typical| typical.min(self.greatest))
     }
 }
 
@@ -228,7 +287,24 @@ mod tests {
         let histogram = of(7, &[4_000_000_001; 1000]);
         assert_eq!(histogram.sd(), Some(0.0));
         assert_eq!(histogram.mean(), Some(4_000_000_001.0));
-        assert_eq!(histogram.quantile(1.0), histogram.quantile(0.0));
+        assert_eq!(histogram.quantile(0.5), Some(4_000_000_001));
+    }
+
+    #[test]
+    fn large_values_that_are_nearly_equal_have_their_small_deviation() {
+        let values: Vec<u64> = (0..1000).map(|i| 10_000_000_000_000 + i % 10).collect();
+        assert!((of(7, &values).sd().unwrap() - 8.25f64.sqrt()).abs() < 1e-12);
+        let mut merged = of(7, &values[..500]);
+        merged.merge(&of(7, &values[500..]));
+        assert!((merged.sd().unwrap() - 8.25f64.sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn counts_beyond_32_bits_are_kept() {
+        let mut histogram = of(7, &[5]);
+        histogram.histogram.counts[5] = u32::MAX;
+        histogram.record(5);
+        assert_eq!((histogram.total(), histogram.quantile(0.5)), (1 << 32, Some(5)));
     }
 
     #[test]
@@ -273,7 +349,7 @@ mod tests {
             let mut merged = of(7, &a);
             merged.merge(&of(7, &b));
             let both = of(7, &[a, b].concat());
-            prop_assert!(merged.histogram().bins().eq(both.histogram().bins()));
+            prop_assert!(merged.histogram().bins().eq(both.histogram().bins()), "bins differ");
             prop_assert_eq!((merged.mean(), merged.sd(), merged.greatest()), (both.mean(), both.sd(), both.greatest()));
         }
     }

@@ -5,9 +5,9 @@ use super::joint::Joint;
 use crate::cluster::{CAUSES, Gradient};
 use crate::error::{Error, Result};
 
-/// Lags in versions and clocks have bins of their own up to 8,191, and of relative width 2⁻¹² beyond.
-const EXACT: u32 = 12;
-/// Lags in time have bins of relative width 1/128, so a quantile is within 0.4 %.
+/// Lags in versions and clocks have bins of their own up to 131,071, and of relative width 2⁻¹⁶ beyond.
+const EXACT: u32 = 16;
+/// Lags in time have bins of relative width 1/128, and quantiles are means of what is in a bin.
 const FINE: u32 = 7;
 
 /// The lags of one class of workers, or of all.
@@ -39,20 +39,22 @@ impl ClassLags {
 pub struct Lags {
     classes: Vec<ClassLags>,
     joint: Joint,
+    /// Gradients of a negative lag, as servers that restore an older version make them: there are none of these yet.
+    negative: u64,
 }
 
 impl Lags {
     /// Nothing seen, for so many classes.
     pub fn new(classes: usize) -> Lags {
-        Lags { classes: (0..classes).map(|_| ClassLags::new()).collect(), joint: Joint::default() }
+        Lags { classes: (0..classes).map(|_| ClassLags::new()).collect(), joint: Joint::default(), negative: 0 }
     }
 
     /// Takes in a gradient that was applied.
     #[inline(always)]
     pub fn record(&mut self, gradient: &Gradient) {
         let class = &mut self.classes[gradient.class as usize];
-        // Negative lags come with servers that restore an older version, of which there are none yet.
         let versions = gradient.lag_versions().unsigned_abs();
+        self.negative += u64::from(gradient.lag_versions() < 0);
         let nanos = gradient.lag().nanos();
         class.versions.record(versions);
         class.nanos.record(nanos);
@@ -90,17 +92,27 @@ impl Lags {
     /// The correlation (Pearson's) of versions and seconds over all gradients; `None` if either never varied.
     pub fn correlation(&self) -> Option<f64> {
         let all = self.overall();
-        let n = all.versions.total() as f64;
+        let (versions, nanos) = (all.versions.histogram().sum(), all.nanos.histogram().sum());
+        let n = u128::from(all.versions.total());
+        let exact = n.checked_mul(self.joint.products()).zip(versions.checked_mul(nanos));
+        let scaled = match exact {
+            // Of numbers below 2¹²⁸, so the difference is right whichever is larger.
+            Some((products, sums)) if products >= sums => (products - sums) as f64,
+            Some((products, sums)) => -((sums - products) as f64),
+            None => n as f64 * self.joint.products() as f64 - versions as f64 * nanos as f64,
+        };
         let spread = all.versions.sd()? * all.nanos.sd()?;
-        let covariance = self.joint.products() as f64 / n - all.versions.mean()? * all.nanos.mean()?;
-        (spread > 0.0).then(|| covariance / spread)
+        (spread > 0.0).then(|| (scaled / (n as f64 * n as f64) / spread).clamp(-1.0, 1.0))
     }
 
-    /// Asserts that causes add up to lags, to the nanosecond.
+    /// Asserts that no lag was negative, and that causes add up to lags, to the nanosecond.
     ///
     /// # Errors
     /// If they do not.
     pub fn check(&self) -> Result<()> {
+        if self.negative > 0 {
+            return Err(Error::Broken(format!("{} gradients met an older version than they had read", self.negative)));
+        }
         for (number, class) in self.classes.iter().enumerate() {
             let causes: u128 = class.causes.iter().map(Histogram::sum).sum();
             let lags = class.nanos.histogram().sum();

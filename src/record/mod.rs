@@ -14,9 +14,9 @@ pub use summary::{Spread, Summary};
 pub use timeline::{Answer, Row, WHAT_IF, WhatIf, Which};
 pub use trajectory::{Point, Sampling, Trajectory};
 
+use crate::catalogue::{Entry, entry};
 use crate::cluster::{Gradient, Observer, Simulation, Step};
 use crate::error::Result;
-use crate::optimiser::Spec as Transform;
 use crate::units::Count;
 use crate::vector::distance;
 use serde::{Deserialize, Serialize};
@@ -56,6 +56,24 @@ pub enum Gradients {
 }
 
 impl Gradients {
+    /// Every choice, in the order of the enum.
+    pub const CATALOGUE: &[Entry] = &[
+        entry("Off", "no rows of single gradients", "Off"),
+        entry("All", "every gradient, and those in flight at the end", "All"),
+        entry("Every", "the gradient of every so-many-th step of the run", "Every(100)"),
+        entry("Window", "those of the steps from first to last, counted from 1", "Window(first: 1000, last: 2000)"),
+    ];
+
+    /// The name of the variant, as in RON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Gradients::Off => "Off",
+            Gradients::All => "All",
+            Gradients::Every(_) => "Every",
+            Gradients::Window { .. } => "Window",
+        }
+    }
+
     /// The first step after the `updates`-th whose gradient gets a row.
     fn next(self, updates: u64) -> u64 {
         match self {
@@ -111,7 +129,6 @@ impl RowSink for Vec<GradientRow> {
 #[derive(Debug)]
 pub struct Recorder<S> {
     spec: Record,
-    optimiser: Vec<Transform>,
     lags: Lags,
     trajectory: Trajectory,
     timeline: Vec<Row>,
@@ -140,13 +157,11 @@ pub struct Recording<S> {
 }
 
 impl<S: RowSink> Recorder<S> {
-    /// A recorder for `simulation`, which has not yet begun. Rows of single gradients go to `sink`; `optimiser` is the
-    /// chain of the run, for questions that name none.
-    pub fn new(spec: &Record, optimiser: &[Transform], simulation: &Simulation, sink: S) -> Recorder<S> {
+    /// A recorder for `simulation`, which has not yet begun. Rows of single gradients go to `sink`.
+    pub fn new(spec: &Record, simulation: &Simulation, sink: S) -> Recorder<S> {
         let classes = simulation.model().workers.iter().map(|worker| worker.class as usize + 1).max().unwrap_or(0);
         let mut recorder = Recorder {
             spec: spec.clone(),
-            optimiser: optimiser.to_vec(),
             lags: Lags::new(classes),
             trajectory: Trajectory::new(spec.trajectory, point(simulation)),
             timeline: Vec::new(),
@@ -167,6 +182,8 @@ impl<S: RowSink> Recorder<S> {
     pub fn finish(mut self, simulation: &Simulation) -> Result<Recording<S>> {
         self.lags.check()?;
         self.trajectory.finish(point(simulation));
+        let unanswered = self.spec.what_if.iter().filter(|question| question.version >= simulation.version());
+        self.answers.extend(unanswered.map(|question| Answer { question: question.clone(), outcome: None }));
         let Recorder { lags, trajectory, timeline, answers, sink, .. } = self;
         Ok(Recording { lags, trajectory, timeline, answers, sink })
     }
@@ -206,6 +223,11 @@ impl<S: RowSink> Observer for Recorder<S> {
         updates >= self.next
     }
 
+    fn wants_optimiser(&self, updates: u64) -> bool {
+        let version = self.start_version + updates - 1;
+        self.spec.what_if.iter().any(|question| question.version == version)
+    }
+
     fn inspect(&mut self, gradient: &Gradient, step: &Step) -> Result<()> {
         let updates = step.updates;
         if self.spec.gradients.next(updates - 1) == updates {
@@ -215,7 +237,7 @@ impl<S: RowSink> Observer for Recorder<S> {
             self.timeline.push(timeline::row(gradient, step));
         }
         for question in self.spec.what_if.iter().filter(|question| question.version == gradient.version_applied) {
-            self.answers.push(timeline::answer(question, &self.optimiser, gradient, step)?);
+            self.answers.push(timeline::answer(question, gradient, step)?);
         }
         if self.trajectory.next() == updates {
             let minimiser = step.objective.minimiser();

@@ -68,9 +68,9 @@ pub struct Summary {
     pub lag_correlation: Option<f64>,
     /// Mean lag in versions of what is in flight just after a step.
     pub in_flight_lag_versions: Option<f64>,
-    /// f(w) at the end.
-    pub loss: f64,
-    /// ‖w − w*‖ at the end.
+    /// f(w) at the end, if it is a number.
+    pub loss: Option<f64>,
+    /// ‖w − w*‖ at the end, if the minimiser w* is known.
     pub distance: Option<f64>,
     /// Gradients started.
     pub started: u64,
@@ -100,7 +100,7 @@ impl Summary {
             lag_clocks: none,
             lag_correlation: None,
             in_flight_lag_versions: None,
-            loss: 0.0,
+            loss: None,
             distance: None,
             started: 0,
             fates: [0; FATES.len()],
@@ -131,8 +131,11 @@ impl Summary {
             lag_clocks: Spread::of(&all.clocks, 1.0),
             lag_correlation: lags.correlation(),
             in_flight_lag_versions: simulation.ledger().in_flight_lag(),
-            loss: objective.loss(simulation.parameters()),
-            distance: objective.minimiser().map(|best| crate::vector::distance(simulation.parameters(), best)),
+            loss: Some(objective.loss(simulation.parameters())).filter(|loss| loss.is_finite()),
+            distance: objective
+                .minimiser()
+                .map(|best| crate::vector::distance(simulation.parameters(), best))
+                .filter(|distance| distance.is_finite()),
             started: simulation.tallies().map(|tally| tally.started).sum(),
             fates,
             cost: None,

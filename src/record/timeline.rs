@@ -31,7 +31,7 @@ pub struct WhatIf {
     /// With which gradient.
     #[serde(default)]
     pub gradient: Which,
-    /// With which optimiser, in its initial state; that of the run, if left out.
+    /// With which optimiser, in its initial state; if left out, that of the run, in the state that it was in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub optimiser: Option<Vec<Spec>>,
 }
@@ -51,10 +51,8 @@ pub enum Which {
 pub struct Answer {
     /// The question.
     pub question: WhatIf,
-    /// The parameters that it would have given.
-    pub w_after: Vec<f64>,
-    /// f(`w_after`).
-    pub loss: f64,
+    /// The parameters that it would have given, and f there; `None` if the run ended before that step.
+    pub outcome: Option<(Vec<f64>, f64)>,
 }
 
 /// How the fields of a [`WhatIf`] are written, for `laggard list`.
@@ -75,17 +73,17 @@ pub fn row(gradient: &Gradient, step: &Step) -> Row {
     }
 }
 
-/// The step that would have been taken. `optimiser` is the chain of the run, which answers in its initial state too.
+/// The step that would have been taken.
 ///
 /// # Errors
 /// If the chain asked for has no learning rate, or several.
-pub fn answer(question: &WhatIf, optimiser: &[Spec], gradient: &Gradient, step: &Step) -> Result<Answer> {
+pub fn answer(question: &WhatIf, gradient: &Gradient, step: &Step) -> Result<Answer> {
     let mut update = step.pushed.to_vec();
-    if question.gradient == Which::Fresh {
+    let fresh = question.gradient == Which::Fresh;
+    if fresh {
         step.objective.local_gradient(gradient.class as usize, step.before, &mut update);
         update.iter_mut().for_each(|g| *g *= gradient.weight);
     }
-    let fresh = question.gradient == Which::Fresh;
     let context = Context {
         updates: step.updates - 1,
         lag_versions: if fresh { 0 } else { gradient.lag_versions() },
@@ -93,8 +91,12 @@ pub fn answer(question: &WhatIf, optimiser: &[Spec], gradient: &Gradient, step: 
         worker: gradient.worker,
         parameters: step.before,
     };
-    let chain = question.optimiser.as_deref().unwrap_or(optimiser);
-    Optimiser::new(chain, update.len())?.transform(&mut update, &context);
+    let mut optimiser = match (&question.optimiser, step.optimiser) {
+        (None, Some(own)) => own.clone(),
+        (chain, _) => Optimiser::new(chain.as_deref().unwrap_or_default(), update.len())?,
+    };
+    optimiser.transform(&mut update, &context);
     let w_after: Vec<f64> = step.before.iter().zip(&update).map(|(w, u)| w - u).collect();
-    Ok(Answer { question: question.clone(), loss: step.objective.loss(&w_after), w_after })
+    let loss = step.objective.loss(&w_after);
+    Ok(Answer { question: question.clone(), outcome: Some((w_after, loss)) })
 }

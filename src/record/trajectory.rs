@@ -1,5 +1,6 @@
 //! How the loss went, at a bounded number of points.
 
+use crate::catalogue::{Entry, entry};
 use serde::{Deserialize, Serialize};
 
 /// How often the trajectory is sampled.
@@ -10,6 +11,22 @@ pub enum Sampling {
     Points(crate::units::Count),
     /// Every so many optimiser steps; memory then grows with the run.
     Every(crate::units::Count),
+}
+
+impl Sampling {
+    /// Every choice, in the order of the enum.
+    pub const CATALOGUE: &[Entry] = &[
+        entry("Points", "at most so many, evenly over the run; 1000 if left out", "Points(1000)"),
+        entry("Every", "every so-many-th step", "Every(10)"),
+    ];
+
+    /// The name of the variant, as in RON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Sampling::Points(_) => "Points",
+            Sampling::Every(_) => "Every",
+        }
+    }
 }
 
 impl Default for Sampling {

@@ -22,7 +22,7 @@ pub fn bars(histogram: &Moments, per_unit: f64, unit: &str) -> Vec<String> {
     let count = ((p99 - first) / width + 1).min(BARS + 1) as usize;
     let mut counts = vec![0u64; count + 1];
     for bin in histogram.histogram().bins() {
-        let place = (bin.middle().saturating_sub(first) / width) as usize;
+        let place = (bin.typical.saturating_sub(first) / width) as usize;
         counts[place.min(count)] += bin.count;
     }
     let top = counts.iter().copied().max().unwrap_or(1).max(1) as f64;

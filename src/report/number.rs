@@ -14,19 +14,19 @@ pub fn number(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// `value` to three significant digits: for what is known to half a per cent.
-pub fn rough(value: f64) -> String {
+/// `value` to five significant digits at most: for figures that stand beside each other.
+pub fn figure(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return number(value);
     }
-    let decimals = 2 - value.abs().log10().floor() as i32;
-    let step = 10f64.powi(decimals);
+    let decimals = (4.0 - value.abs().log10().floor()) as i32;
+    let step = 10f64.powi(decimals.clamp(-300, 300));
     number((value * step).round() / step)
 }
 
 /// `value`, or a dash where there is none.
 pub fn maybe(value: Option<f64>) -> String {
-    value.map_or("–".to_owned(), number)
+    value.map_or("–".to_owned(), figure)
 }
 
 /// A share in per cent.
@@ -55,7 +55,7 @@ mod tests {
         assert_eq!(number(123_456_789.25), "1.235e8");
         assert_eq!(number(1_000_000.0), "1000000");
         assert_eq!(maybe(None), "–");
-        assert_eq!([4.0014, 12.345, 0.0, 98765.0].map(rough), ["4", "12.3", "0", "98800"]);
+        assert_eq!([8.99955, 331.7062, 0.0, 98765.4, 4.0].map(figure), ["8.9996", "331.71", "0", "98765", "4"]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The summary of one run: the two measures of lag side by side, why, and what it did to the loss.
 
 use super::histogram::bars;
-use super::number::{maybe, number, percent, rough};
+use super::number::{figure, maybe, number, percent};
 use super::plain_table;
 use crate::cluster::{CAUSES, FATES};
 use crate::record::{ClassLags, Lags, Summary, Trajectory};
@@ -19,6 +19,8 @@ pub struct Heading {
     pub objective: String,
     /// The classes of workers.
     pub classes: Vec<String>,
+    /// The least value of the objective, if it is known.
+    pub minimum: Option<f64>,
 }
 
 /// The whole summary.
@@ -51,8 +53,8 @@ pub fn summary(heading: &Heading, summary: &Summary, lags: &Lags, trajectory: &T
     text += "\n";
     text += &laws(summary);
     let first = trajectory.points()[0].loss;
-    let _ = write!(text, "loss              f(w): {} at the start, {} at the end", number(first), number(summary.loss));
-    let _ = writeln!(text, "; distance to the minimum: {}", maybe(summary.distance));
+    let _ = write!(text, "loss              f(w): {} at the start, {} at the end", figure(first), maybe(summary.loss));
+    let _ = writeln!(text, "; least possible: {}; ‖w − w*‖: {}", maybe(heading.minimum), maybe(summary.distance));
     let _ = writeln!(text, "fingerprint       {:016x}", summary.fingerprint);
     text
 }
@@ -61,15 +63,11 @@ pub fn summary(heading: &Heading, summary: &Summary, lags: &Lags, trajectory: &T
 fn measures(summary: &Summary) -> String {
     let rows = [("versions", &summary.lag_versions), ("seconds", &summary.lag_s), ("clocks", &summary.lag_clocks)];
     let rows = rows.map(|(name, spread)| {
-        let figures = spread.figures().into_iter().map(|(figure, value)| match figure {
-            // Quantiles of seconds are those of bins, and not known to more digits.
-            "p50" | "p90" | "p99" if name == "seconds" => value.map_or_else(|| maybe(None), rough),
-            _ => maybe(value),
-        });
+        let figures = spread.figures().into_iter().map(|(_, value)| maybe(value));
         std::iter::once(name.to_owned()).chain(figures).collect::<Vec<String>>()
     });
     let mut text = plain_table(&["lag when applied, in", "mean", "sd", "p50", "p90", "p99", "max"], rows);
-    let correlation = summary.lag_correlation.map_or("none: one of them never varies".to_owned(), number);
+    let correlation = summary.lag_correlation.map_or("none: one of them never varies".to_owned(), figure);
     let _ = writeln!(text, " correlation of versions and seconds: {correlation}");
     text
 }
@@ -94,7 +92,7 @@ fn causes(all: &ClassLags) -> String {
     let rows =
         CAUSES.iter().zip(&all.causes).filter(|(_, histogram)| histogram.total() > 0).map(|(cause, histogram)| {
             let sum = histogram.sum() as f64;
-            vec![(*cause).to_owned(), number(sum / gradients / 1e9), percent(sum / total)]
+            vec![(*cause).to_owned(), figure(sum / gradients / 1e9), percent(sum / total)]
         });
     plain_table(&["where the seconds go", "mean s", "share"], rows)
 }
@@ -112,7 +110,7 @@ fn by_class(lags: &Lags, classes: &[String]) -> String {
             maybe(class.clocks.mean()),
         ]
     });
-    let header = ["class of workers", "applied", "share", "mean lag versions", "mean lag s", "mean lag clocks"];
+    let header = ["class of workers", "applied", "of all", "mean lag versions", "mean lag s", "mean lag clocks"];
     plain_table(&header, rows)
 }
 
@@ -126,15 +124,16 @@ fn laws(summary: &Summary) -> String {
         .map(|((_, name), count)| format!("{count} {}", name.replace('_', " ")))
         .collect();
     let _ = writeln!(text, "gradients         {} started = {}", summary.started, fates.join(" + "));
-    let mean = |value: Option<f64>| value.unwrap_or_default();
-    let in_versions = mean(summary.lag_versions.mean) + 1.0;
-    let in_seconds = mean(summary.throughput_per_s) * mean(summary.lag_s.mean);
-    let _ = writeln!(
-        text,
-        "Little's law      mean lag in versions + 1 = {}; throughput × mean lag in s = {}; they meet in a long run",
-        number(in_versions),
-        number(in_seconds)
-    );
+    if let (Some(versions), Some(seconds), Some(rate)) =
+        (summary.lag_versions.mean, summary.lag_s.mean, summary.throughput_per_s)
+    {
+        let _ = writeln!(
+            text,
+            "Little's law      mean lag in versions + 1 = {}; throughput × mean lag in s = {}; they meet in a long run",
+            figure(versions + 1.0),
+            figure(rate * seconds)
+        );
+    }
     let _ = writeln!(
         text,
         "in flight         mean lag in versions of what is in flight just after a step: {}",
@@ -148,7 +147,9 @@ pub fn checks(checks: &[Check]) -> String {
     let mut text = String::new();
     for check in checks {
         let verdict = if check.holds() { "as expected" } else { "NOT as expected" };
-        let actual = check.actual.map_or("nothing".to_owned(), |value| format!("{value}"));
+        let actual = check.actual.map_or("nothing".to_owned(), |value| {
+            if value.abs() < 1e15 { format!("{value}") } else { format!("{value:e}") }
+        });
         let within = if check.within > 0.0 { format!(" ± {}", check.within) } else { String::new() };
         let _ = writeln!(text, "{verdict:<18}{} = {actual} (expected {}{within})", check.quantity, check.expected);
     }

@@ -33,10 +33,15 @@ fn vector(w: &[f64]) -> String {
 
 fn table(rows: &[Row]) -> String {
     let w = if rows[0].w_after.len() == 1 { ["w read", "w after"] } else { ["‖w‖ read", "‖w‖ after"] };
-    let header = ["time s", "worker", "version read", w[0], "lag versions", "lag s", "version after", w[1], "f after"];
+    let weighted = rows.iter().any(|row| row.gradient.weight != 1.0);
+    let mut header =
+        vec!["time s", "worker", "version read", w[0], "lag versions", "lag s", "version after", w[1], "f after"];
+    if weighted {
+        header.push("weight");
+    }
     let line = |row: &Row| {
         let gradient = &row.gradient;
-        vec![
+        let mut line = vec![
             number(gradient.ended.seconds()),
             gradient.worker.to_string(),
             gradient.version_read.to_string(),
@@ -46,7 +51,9 @@ fn table(rows: &[Row]) -> String {
             (gradient.version_applied + 1).to_string(),
             vector(&row.w_after),
             number(row.loss),
-        ]
+        ];
+        line.extend(weighted.then(|| number(gradient.weight)));
+        line
     };
     plain_table(&header, rows.iter().map(line))
 }
@@ -76,6 +83,12 @@ fn lanes(rows: &[Row]) -> String {
             } else if let Some(mark) = lane.get_mut(from) {
                 *mark = '·';
             }
+        }
+        // What it read last was not applied within the table.
+        if let Some(last) = rows.iter().rfind(|row| row.gradient.worker == worker) {
+            let from = place(last.gradient.ended.seconds());
+            lane[from..WIDTH].fill('─');
+            write_at(&mut lane, from, &format!("r{}", last.gradient.version_applied + 1));
         }
         let lane: String = lane.into_iter().collect();
         let _ = writeln!(text, "worker {worker:<3} {}", lane.trim_end());
@@ -122,8 +135,8 @@ fn what_if(rows: &[Row], answers: &[Answer]) -> String {
         lines.push(vec![
             format!("{version} → {}", version + 1),
             format!("{gradient}{optimiser}"),
-            vector(&answer.w_after),
-            number(answer.loss),
+            answer.outcome.as_ref().map_or("not reached".to_owned(), |(w, _)| vector(w)),
+            answer.outcome.as_ref().map_or("–".to_owned(), |(_, loss)| number(*loss)),
         ]);
     }
     plain_table(&["step", "from the same state", "w after", "f after"], lines)

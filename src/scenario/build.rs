@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::kernel::{Purpose, Streams, Time};
 use crate::objective::Noise;
 use crate::optimiser::Optimiser;
+use crate::units::MAX_SECONDS;
 use std::cell::Cell;
 
 /// The delays of a model, as they are being built.
@@ -18,6 +19,8 @@ struct Builder<'a> {
     files: &'a Files,
     streams: Streams,
     delays: Vec<Sampler>,
+    /// The server's service time, if it takes any.
+    service: Option<DelayId>,
     problems: Vec<Problem>,
 }
 
@@ -37,6 +40,11 @@ impl Builder<'_> {
         let context = Context { files: self.files, streams: self.streams, purpose, entity, member, factors };
         match law.build(&context) {
             Ok(delay) if delay.support() == (0.0, 0.0) => DelayId::NONE,
+            Ok(delay) if delay.support().0 > MAX_SECONDS => {
+                let message = format!("takes {:e} s at least, which the virtual clock cannot show", delay.support().0);
+                self.problems.push(Problem::at(path, message).help(format!("at most {MAX_SECONDS:e} s (73 years)")));
+                DelayId::NONE
+            }
             Ok(delay) => {
                 self.delays.push(Sampler::new(delay));
                 DelayId::new(self.delays.len() - 1)
@@ -50,9 +58,9 @@ impl Builder<'_> {
 
     fn note(&mut self, path: &str, error: Error) {
         match error {
-            Error::Table { .. } | Error::Io { .. } => {
-                self.problems
-                    .push(Problem::at(path, error.to_string()).help("paths are relative to the scenario's folder"));
+            Error::Io { .. } => {
+                let problem = Problem::at(path, error.to_string());
+                self.problems.push(problem.help("paths are relative to the scenario's folder"));
             }
             other => self.problems.push(Problem::at(path, other.to_string())),
         }
@@ -63,25 +71,21 @@ impl Builder<'_> {
     }
 }
 
-/// The cluster that `scenario` describes, for replication number `replication`, and what running it will cost.
+/// The cluster that `scenario` describes, and what running it will cost.
 /// `quantities` are the names of the numbers in a summary.
 ///
 /// # Errors
 /// All problems of the scenario, by field.
-pub fn build(
-    scenario: &Scenario,
-    replication: u64,
-    files: &Files,
-    quantities: &[&str],
-) -> Result<(Model, Estimate), Vec<Problem>> {
+pub fn build(scenario: &Scenario, files: &Files, quantities: &[&str]) -> Result<(Model, Estimate), Vec<Problem>> {
     let mut problems = check(scenario, quantities);
     if problems.iter().any(|problem| problem.path == ["workers"]) {
         return Err(problems);
     }
-    let streams = Streams::new(scenario.seed, replication);
-    let mut builder = Builder { files, streams, delays: Vec::new(), problems: Vec::new() };
+    let streams = Streams::new(scenario.seed, scenario.replication);
+    let mut builder = Builder { files, streams, delays: Vec::new(), service: None, problems: Vec::new() };
     let server = Place { purpose: purpose::SERVICE, entity: 0, member: 0 };
     let service = builder.add("server.service", &scenario.server.service, server);
+    builder.service = service.place().map(|_| service);
     let service_s = builder.mean(service);
     let (members, cycles) = members(scenario, &mut builder, service_s);
     let counts: Vec<u64> = scenario.workers.iter().map(|class| class.count.get()).collect();
@@ -108,6 +112,7 @@ pub fn build(
     };
     let model = Model {
         streams,
+        protocol: scenario.protocol,
         objective: objective.into(),
         noise,
         optimiser,
@@ -143,6 +148,11 @@ fn members(scenario: &Scenario, builder: &mut Builder, service_s: f64) -> (Vec<M
             // What is wrong with one worker of a class is wrong with the next: one message is enough.
             if individual && member > 0 && builder.problems.len() == before {
                 legs = self::legs(scenario, builder, number, class, first + member, member);
+                if builder.service.is_none() && [legs.download, legs.compute, legs.upload] == [DelayId::NONE; 3] {
+                    let message = format!("gradients of worker {} of this class take no time at all", member + 1);
+                    let problem = Problem::at(&format!("workers.{number}.compute"), message);
+                    builder.problems.push(problem.help("its own factor or series must not be all 0"));
+                }
             }
             members.push(Member {
                 class: number as u32,

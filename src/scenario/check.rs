@@ -74,12 +74,6 @@ fn stop(scenario: &Scenario) -> Vec<Problem> {
         let message = format!("{} s do not fit the virtual clock", time.get());
         problems.push(Problem::at("stop.time_s", message).help("stop at 2305843009 s (73 years) or before"));
     }
-    if let Some(updates) = stop.updates
-        && updates.get().saturating_mul(2).saturating_add(scenario.worker_count()) > Queue::MAX_EVENTS
-    {
-        let message = format!("{} updates are more events than one run can have", updates.get());
-        problems.push(Problem::at("stop.updates", message).help(format!("at most {}", Queue::MAX_EVENTS / 4)));
-    }
     problems
 }
 
@@ -135,12 +129,29 @@ pub fn fit(scenario: &Scenario, dimension: usize, estimate: &Estimate) -> Vec<Pr
         );
     }
     if estimate.memory_bytes > MAX_MEMORY_BYTES {
-        let message = format!(
-            "{} workers that each hold a snapshot of {dimension} parameters need about {:.0} GiB of memory",
-            scenario.worker_count(),
-            estimate.memory_bytes / (1u64 << 30) as f64
-        );
-        problems.push(Problem::at("workers", message).help("use fewer workers or parameters: the limit is 16 GiB"));
+        problems.push(too_large(scenario, dimension, estimate));
+    }
+    // Without an end they are infinite, which is told already.
+    if estimate.events.is_finite() && estimate.events > (Queue::MAX_EVENTS / 2) as f64 {
+        let message = format!("about {:.1e} events are more than one run can have", estimate.events);
+        let help = format!("stop it earlier: a run has at most {:.1e} events", (Queue::MAX_EVENTS / 2) as f64);
+        problems.push(Problem::at("stop", message).help(help));
     }
     problems
+}
+
+/// Whichever it is that takes too much memory.
+fn too_large(scenario: &Scenario, dimension: usize, estimate: &Estimate) -> Problem {
+    let gib = estimate.memory_bytes / (1u64 << 30) as f64;
+    let snapshots = scenario.worker_count() as f64 * (dimension as f64 * 8.0 + 300.0);
+    if snapshots > MAX_MEMORY_BYTES / 4.0 {
+        let workers = scenario.worker_count();
+        let message = format!(
+            "{workers} workers that each hold a snapshot of {dimension} parameters need about {gib:.0} GiB of memory"
+        );
+        Problem::at("workers", message).help("use fewer workers or parameters: the limit is 16 GiB")
+    } else {
+        Problem::at("record", format!("recording so much needs about {gib:.0} GiB of memory"))
+            .help("ask for fewer points of the trajectory, or fewer steps of the timeline: the limit is 16 GiB")
+    }
 }

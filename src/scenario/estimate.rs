@@ -1,7 +1,12 @@
 //! What a run will cost, before it is begun.
 
 use super::Scenario;
-use crate::record::Sampling;
+use crate::record::{Point, Sampling};
+
+/// Rows of single gradients that are written at a time.
+const BATCH_ROWS: f64 = (1u64 << 17) as f64;
+/// A point of the trajectory in memory.
+const POINT_BYTES: f64 = size_of::<Point>() as f64;
 
 /// Rough figures for one run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,12 +21,18 @@ pub struct Estimate {
     pub output_bytes: f64,
 }
 
-/// Measured per worker: its own state, its books, its leaf in the queue, its place in the server's.
-const BYTES_PER_WORKER: f64 = 360.0;
+/// What the program itself takes.
+const BYTES_ALWAYS: f64 = 14e6;
+/// Measured per worker: its own state and books, its leaf in the queue, its place in the server's.
+const BYTES_PER_WORKER: f64 = 300.0;
 /// Ten histograms of a few thousand bins.
-const BYTES_PER_CLASS: f64 = 250_000.0;
-/// A row of `gradients.parquet`, compressed.
-const BYTES_PER_ROW: f64 = 60.0;
+const BYTES_PER_CLASS: f64 = 100_000.0;
+/// A gradient while its batch is being encoded.
+const BYTES_PER_BATCHED_ROW: f64 = 1100.0;
+/// A row of `gradients.parquet`: whole batches compress better than a few rows.
+const BYTES_PER_ROW: f64 = 85.0;
+/// All other files, for one class of a few workers.
+const BYTES_OF_TABLES: f64 = 60e3;
 
 impl Estimate {
     /// For a scenario whose class i takes `cycle_s[i]` seconds a gradient on average, server excluded, and whose server
@@ -36,21 +47,22 @@ impl Estimate {
         let updates = by_count.min(by_time);
         let steps = if updates < u64::MAX as f64 { updates as u64 } else { u64::MAX };
         let points = match scenario.record.trajectory {
-            Sampling::Points(points) => points.get() as f64,
+            Sampling::Points(points) => (points.get() as f64).min(updates),
             Sampling::Every(stride) => updates / stride.get() as f64,
         };
+        let rows = scenario.record.gradients.rows(steps) as f64;
+        let timeline = f64::from(scenario.record.timeline).min(updates);
+        let classes = scenario.workers.len() as f64;
         Estimate {
             updates,
             events: updates * if service_s > 0.0 { 2.0 } else { 1.0 } + workers,
-            memory_bytes: workers * BYTES_PER_WORKER
-                + (workers + 8.0) * dimension as f64 * 8.0
-                + scenario.workers.len() as f64 * BYTES_PER_CLASS
-                + points * 40.0
-                + 8e6,
-            output_bytes: scenario.record.gradients.rows(steps) as f64 * BYTES_PER_ROW
-                + workers * 8.0
-                + points * 25.0
-                + 30e3,
+            memory_bytes: BYTES_ALWAYS
+                + workers * BYTES_PER_WORKER
+                + (workers + 8.0 + 3.0 * timeline) * dimension as f64 * 8.0
+                + classes * BYTES_PER_CLASS
+                + points * POINT_BYTES
+                + rows.min(BATCH_ROWS) * BYTES_PER_BATCHED_ROW,
+            output_bytes: BYTES_OF_TABLES + rows * BYTES_PER_ROW + workers * 20.0 + points * 25.0 + classes * 20e3,
         }
     }
 }

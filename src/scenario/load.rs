@@ -1,7 +1,7 @@
 //! Reading a scenario: the text, the document, and all mistakes in it at once.
 
 use super::Scenario;
-use super::diagnose::{Located, Problem, render};
+use super::diagnose::{Located, render};
 use super::outline::{Entry, outline};
 use crate::error::{Error, Result};
 use ron::error::{Position, SpannedError};
@@ -12,6 +12,35 @@ use std::path::{Path, PathBuf};
 const MAX_BYTES: u64 = 1 << 20;
 /// After so many problems the rest can wait.
 const MAX_PROBLEMS: usize = 50;
+
+/// A scenario as far as its text could be understood.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    /// What is left when everything that cannot be read is taken out; `None` if that is no scenario.
+    pub scenario: Option<Scenario>,
+    /// What could not be read.
+    pub problems: Vec<Located>,
+    /// The top-level fields from which something was taken out.
+    pub touched: Vec<String>,
+}
+
+impl Draft {
+    /// Whether a problem found in what is left is there in the whole text, too: whether nothing was taken out of the field
+    /// that it is about, or of one that this field must fit.
+    pub fn is_sure_of(&self, problem: &super::Problem) -> bool {
+        let field = problem.path.first().map_or("", String::as_str);
+        let fits: &[&str] = match field {
+            "start" => &["objective", "workers"],
+            "noise" | "network" | "server" => &["objective", "workers"],
+            "objective" => &["workers"],
+            "workers" => &["network", "server", "objective", "record"],
+            "record" => &["start_version", "stop", "objective", "workers"],
+            "stop" => &["workers", "network", "server"],
+            _ => &[],
+        };
+        !self.touched.iter().any(|touched| touched == field || fits.contains(&touched.as_str()))
+    }
+}
 
 /// The text of a scenario, with the name that its messages give it.
 #[derive(Clone, Debug)]
@@ -55,14 +84,22 @@ impl Source {
     /// # Errors
     /// If it is none: every mistake, with its place and its remedy.
     pub fn parse(&self) -> Result<Scenario> {
+        let Draft { scenario, problems, .. } = self.draft();
+        scenario.filter(|_| problems.is_empty()).ok_or_else(|| self.refuse(&problems))
+    }
+
+    /// What the text says, as far as it can be understood.
+    pub fn draft(&self) -> Draft {
         let mut text = self.text.clone();
         let mut problems: Vec<Located> = Vec::new();
         // Names and places of fields that were taken out, or misspelt: that they are missing then is no new mistake.
         let mut gone: Vec<(String, usize)> = Vec::new();
         loop {
             let error = match options().from_str::<Scenario>(&text) {
-                Ok(scenario) if problems.is_empty() => return Ok(scenario),
-                Ok(_) => break,
+                Ok(scenario) => {
+                    let touched = gone.iter().filter_map(|(_, place)| top_field(&self.text, *place)).collect();
+                    return Draft { scenario: Some(scenario), problems, touched };
+                }
                 Err(error) => error,
             };
             let span = offset(&text, error.span.start)..offset(&text, error.span.end);
@@ -81,19 +118,19 @@ impl Source {
             gone.extend(entry.name.clone().into_iter().chain(meant(&error.code)).map(|name| (name, entry.span.start)));
             text = without(&text, entry);
         }
-        Err(self.refuse(&problems))
+        Draft { scenario: None, problems, touched: Vec::new() }
     }
 
     /// The error that shows `problems` of this text.
     pub fn refuse(&self, problems: &[Located]) -> Error {
         Error::Scenario(render(&self.path.to_string_lossy(), &self.text, problems, self.colour))
     }
+}
 
-    /// As [`Source::refuse`], for problems known by their field.
-    pub fn refuse_fields(&self, problems: &[Problem]) -> Error {
-        let located: Vec<Located> = problems.iter().map(|problem| problem.locate(&self.text)).collect();
-        self.refuse(&located)
-    }
+/// The field of the document that a byte of the text is in.
+fn top_field(text: &str, at: usize) -> Option<String> {
+    let root = outline(text);
+    root.children.iter().find(|field| field.span.contains(&at)).and_then(|field| field.name.clone())
 }
 
 /// RON as scenarios use it: `Some(…)` need not be written.

@@ -10,7 +10,7 @@ mod outline;
 pub use build::build;
 pub use diagnose::{Located, Problem};
 pub use estimate::Estimate;
-pub use load::{Source, print};
+pub use load::{Draft, Source, print};
 
 use crate::delay::Law;
 use crate::objective;
@@ -27,6 +27,9 @@ pub struct Scenario {
     /// Where all randomness comes from.
     #[serde(default = "one")]
     pub seed: u64,
+    /// Which of the independent repeats under that seed this is.
+    #[serde(default)]
+    pub replication: u64,
     /// What is minimised.
     pub objective: objective::Spec,
     /// What makes gradients stochastic; exact gradients if left out.

@@ -5,12 +5,12 @@ use crate::data::Files;
 use crate::error::Result;
 use crate::output::{Stamp, summary_numbers};
 use crate::record::{Recorder, Recording, RowSink, Summary};
-use crate::scenario::{Estimate, Scenario, Source, build, print};
-use std::path::Path;
+use crate::scenario::{Estimate, Located, Scenario, Source, build, print};
+use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Events between two looks at the clock and at Ctrl-C.
-const SLICE: u64 = 1 << 16;
+/// Coordinates that are computed with between two looks at the clock and at Ctrl-C.
+const SLICE: u64 = 1 << 20;
 
 /// A scenario that can be run: everything about it was checked.
 #[derive(Debug)]
@@ -21,8 +21,8 @@ pub struct Prepared {
     pub model: Model,
     /// What it will cost.
     pub estimate: Estimate,
-    /// Which repeat of the scenario this is.
-    pub replication: u64,
+    /// Every file that it was made from.
+    pub inputs: Vec<PathBuf>,
     /// What its files will say of their origin.
     pub stamp: Stamp,
 }
@@ -66,27 +66,39 @@ pub fn quantities() -> Vec<String> {
 }
 
 impl Prepared {
-    /// Checks and builds what `source` says; `seed` takes the place of the scenario's own.
+    /// Checks and builds what `source` says; `seed` and `replication` take the place of the scenario's own.
     ///
     /// # Errors
     /// If it cannot be run: all problems, each with its place and a remedy.
-    pub fn new(source: &Source, seed: Option<u64>, replication: u64) -> Result<Prepared> {
-        let mut scenario = source.parse()?;
+    pub fn new(source: &Source, seed: Option<u64>, replication: Option<u64>) -> Result<Prepared> {
+        let draft = source.draft();
+        let Some(mut scenario) = draft.scenario.clone() else { return Err(source.refuse(&draft.problems)) };
         scenario.seed = seed.unwrap_or(scenario.seed);
+        scenario.replication = replication.unwrap_or(scenario.replication);
         let files = Files::beside(source.path.parent().unwrap_or(Path::new("")));
         let names = quantities();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let (model, estimate) =
-            build(&scenario, replication, &files, &names).map_err(|problems| source.refuse_fields(&problems))?;
+        let (model, estimate) = match build(&scenario, &files, &names) {
+            Ok(built) if draft.problems.is_empty() => built,
+            built => {
+                let misfits = built.err().unwrap_or_default();
+                let sure = misfits.iter().filter(|problem| draft.is_sure_of(problem));
+                let mut problems: Vec<Located> = sure.map(|problem| problem.locate(&source.text)).collect();
+                problems.extend(draft.problems);
+                problems.sort_by_key(|problem| problem.span.start);
+                return Err(source.refuse(&problems));
+            }
+        };
         let text = print(&scenario)?;
         let stamp = Stamp {
             scenario_hash: xxh3_64_with_seed(text.as_bytes(), files.digest()),
             scenario: text,
             seed: scenario.seed,
-            replication,
+            replication: scenario.replication,
             fingerprint: None,
         };
-        Ok(Prepared { scenario, model, estimate, replication, stamp })
+        let inputs = std::iter::once(source.path.clone()).chain(files.paths()).collect();
+        Ok(Prepared { scenario, model, estimate, inputs, stamp })
     }
 }
 
@@ -99,11 +111,12 @@ pub fn run<S: RowSink>(
     sink: S,
     mut proceed: impl FnMut(&Simulation) -> bool,
 ) -> Result<Outcome<S>> {
-    let Prepared { scenario, model, replication, .. } = prepared;
+    let Prepared { scenario, model, .. } = prepared;
     let mut simulation = Simulation::new(model);
-    let mut recorder = Recorder::new(&scenario.record, &scenario.optimiser, &simulation, sink);
+    let mut recorder = Recorder::new(&scenario.record, &simulation, sink);
+    let slice = (SLICE / (simulation.parameters().len() as u64 + 15)).max(1);
     let ended: Ended = loop {
-        if let Some(ended) = simulation.advance(SLICE, &mut recorder)? {
+        if let Some(ended) = simulation.advance(slice, &mut recorder)? {
             break ended;
         }
         if !proceed(&simulation) {
@@ -112,7 +125,7 @@ pub fn run<S: RowSink>(
     };
     simulation.close(&mut recorder)?;
     let recording = recorder.finish(&simulation)?;
-    let summary = Summary::new(&simulation, ended, &recording.lags, scenario.seed, replication);
+    let summary = Summary::new(&simulation, ended, &recording.lags, scenario.seed, scenario.replication);
     let numbers = summary_numbers(&summary);
     let check = |expectation: &crate::scenario::Expectation| Check {
         quantity: expectation.quantity.clone(),

@@ -8,11 +8,10 @@ use laggard::study::Prepared;
 
 /// Allocations of `events` events after a long warm-up, everything recorded.
 fn allocations(text: &str, events: u64) -> u64 {
-    let prepared = Prepared::new(&source(text), None, 0).unwrap();
+    let prepared = Prepared::new(&source(text), None, None).unwrap();
     let spec = prepared.scenario.record.clone();
-    let optimiser = prepared.scenario.optimiser.clone();
     let mut simulation = Simulation::new(prepared.model);
-    let mut recorder = Recorder::new(&spec, &optimiser, &simulation, NoRows);
+    let mut recorder = Recorder::new(&spec, &simulation, NoRows);
     assert_eq!(simulation.advance(200_000, &mut recorder).unwrap(), None);
     let counted = allocation_counter::measure(|| {
         assert_eq!(simulation.advance(events, &mut recorder).unwrap(), None);
@@ -40,7 +39,7 @@ fn a_running_simulation_allocates_nothing() {
     }
 }
 
-/// Ten times the steps, the same memory: only the range of the lags could matter, and it hardly grows.
+/// Ten times the steps, the same memory, but for the range of the lags: the clocks of workers drift apart as √steps.
 #[test]
 fn memory_does_not_grow_with_the_number_of_steps() {
     let peak = |updates: u64| {
@@ -52,5 +51,5 @@ fn memory_does_not_grow_with_the_number_of_steps() {
         counted.bytes_max
     };
     let (short, long) = (peak(100_000), peak(1_000_000));
-    assert!(long < short + (64 << 10), "{short} bytes for 100,000 steps, {long} for 1,000,000");
+    assert!(long < short + (256 << 10), "{short} bytes for 100,000 steps, {long} for 1,000,000");
 }

@@ -74,7 +74,24 @@ const BAD: &[(&str, &str, &str)] = &[
     ("Constant(1.0)", "«Measured(file: \"Cargo.toml\", column: \"s\")", "ends in .csv or .parquet"),
     ("updates: 10", "loss: 0.5", "the loss may never be reached"),
     ("stop: (updates: 10)", "stop: «()", "the run never ends"),
-    ("updates: 10", "updates: «9999999999999", "more events than one run can have"),
+    ("updates: 10", "updates: 9999999999999", "more than one run can have"),
+    (
+        "Constant(1.0))],\n    stop: (updates: 10)",
+        "Constant(0.001))],\n    stop: «(time_s: 2e9)",
+        "more than one run can have",
+    ),
+    ("start: [1.0]", "record: (trajectory: Points(9999999999)), noise: MiniBatch(size: «0)", "1 or more"),
+    ("Constant(1.0)", "«Scaled(factor: 1e12, law: Constant(1.0))", "which the virtual clock cannot show"),
+    (
+        "Constant(1.0)",
+        "«PerWorker(factor: Empirical(values: [1.0, 0.0], draw: Replay), law: Constant(1.0))",
+        "of worker 2 of this class take no time",
+    ),
+    (
+        "Quadratic(curvature: 1.0)",
+        "«Softmax(data: Generated(examples: 1, features: 9000000), classes: 64)",
+        "more than the 10000000",
+    ),
     ("updates: 10", "time_s: «1e18", "do not fit the virtual clock"),
     ("[Sgd(learning_rate: 0.1)]", "«[Clip(norm: 1.0)]", "no learning rate"),
     ("[Sgd(learning_rate: 0.1)]", "«[Sgd(learning_rate: 0.1), Sgd(learning_rate: 0.1)]", "2 learning rates"),
@@ -98,7 +115,7 @@ const BAD: &[(&str, &str, &str)] = &[
 ];
 
 fn message(text: &str) -> String {
-    match Prepared::new(&source(text), None, 0) {
+    match Prepared::new(&source(text), None, None) {
         Ok(_) => String::new(),
         Err(error) => {
             assert_eq!(error.exit_code(), 2, "{error}");
@@ -154,6 +171,26 @@ fn all_mistakes_of_a_file_are_shown_at_once() {
     assert_eq!(places, ["2:37", "3:18", "4:5", "5:23", "5:35", "5:94", "5:110", "7:5"], "{message}");
 }
 
+/// What is wrong in the reading and what is wrong in the fitting, together; but nothing that only follows from what was
+/// taken out.
+#[test]
+fn mistakes_of_both_kinds_are_shown_together() {
+    let text = "Scenario(
+    objective: Quadratic(curvature: 1.0),
+    start: [1.0, 2.0],
+    noise: MiniBatch(size: 3),
+    optimiser: [Sgd(learning_rate: -0.1)],
+    workers: [(count: 2, compute: Gamma(mean: 1.0))],
+    stop: (updates: 10),
+    record: (gradients: Window(first: 9, last: 3)),
+    expect: [(quantity: \"lag\", value: 1.0)],
+)";
+    let message = message(text);
+    let places: Vec<&str> =
+        message.lines().filter_map(|line| line.trim_start().strip_prefix("--> test.ron:")).collect();
+    assert_eq!(places, ["3:12", "4:12", "5:36", "6:35", "8:25", "9:25"], "{message}");
+}
+
 #[test]
 fn fields_that_do_not_fit_each_other_are_shown_at_once() {
     let text = GOOD
@@ -180,7 +217,7 @@ fn nesting_without_end_is_refused() {
 fn a_delay_beyond_the_clock_is_an_error_of_the_scenario() {
     let text =
         GOOD.replace("Constant(1.0)", "Pareto(minimum: 1.0, shape: 0.01)").replace("updates: 10", "updates: 1000");
-    let prepared = Prepared::new(&source(&text), None, 0).unwrap();
+    let prepared = Prepared::new(&source(&text), None, None).unwrap();
     let error = laggard::study::run(prepared, laggard::output::NoRows, |_| true).map(|_| ()).unwrap_err();
     assert_eq!(error.exit_code(), 2);
     assert!(error.to_string().contains("the virtual clock cannot show"), "{error}");

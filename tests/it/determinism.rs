@@ -25,7 +25,7 @@ fn compute_times(text: &str) -> Vec<(u32, u64, u64)> {
 fn runs_repeat_and_seeds_and_replications_differ() {
     let text = scenario("record: (gradients: All)");
     let fingerprint = |seed: Option<u64>, replication: u64| {
-        let prepared = Prepared::new(&source(&text), seed, replication).unwrap();
+        let prepared = Prepared::new(&source(&text), seed, Some(replication)).unwrap();
         run(prepared, NoRows, |_| true).unwrap().summary.fingerprint
     };
     let first = fingerprint(None, 0);
@@ -43,7 +43,7 @@ fn recording_more_changes_nothing() {
     );
     let all = play(&text).summary;
     assert_eq!(none, all);
-    let mut alone = Simulation::new(Prepared::new(&source(&scenario("")), None, 0).unwrap().model);
+    let mut alone = Simulation::new(Prepared::new(&source(&scenario("")), None, None).unwrap().model);
     while alone.advance(1000, &mut ()).unwrap().is_none() {}
     alone.close(&mut ()).unwrap();
     assert_eq!((alone.fingerprint(), alone.parameters()[0].to_bits()), (none.fingerprint, all_parameters(&text)));
@@ -56,7 +56,7 @@ fn all_parameters(text: &str) -> u64 {
 #[test]
 fn the_size_of_the_slices_in_which_a_run_is_played_does_not_matter() {
     let play_in = |slice: u64| {
-        let mut simulation = Simulation::new(Prepared::new(&source(&scenario("")), None, 0).unwrap().model);
+        let mut simulation = Simulation::new(Prepared::new(&source(&scenario("")), None, None).unwrap().model);
         while simulation.advance(slice, &mut ()).unwrap().is_none() {}
         (simulation.fingerprint(), simulation.now(), simulation.parameters()[0].to_bits())
     };
@@ -91,7 +91,7 @@ fn compute_times_belong_to_worker_and_number_alone() {
 #[test]
 fn an_interrupted_run_is_a_run_with_fewer_steps() {
     let text = quadratic(WORKERS, "stop: (updates: 1000000)");
-    let prepared = Prepared::new(&source(&text), None, 0).unwrap();
+    let prepared = Prepared::new(&source(&text), None, None).unwrap();
     let outcome = run(prepared, NoRows, |simulation| simulation.updates() < 100_000).unwrap();
     assert_eq!(outcome.summary.ended.name(), "interrupted");
     let steps = outcome.summary.steps;

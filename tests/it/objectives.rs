@@ -2,7 +2,7 @@
 
 use laggard::data::Files;
 use laggard::kernel::{Purpose, Streams};
-use laggard::objective::{CATALOGUE, Noise, Objective, Spec};
+use laggard::objective::{CATALOGUE, Data, Noise, Objective, Spec, Spectrum};
 
 const ALL: &[&str] = &[
     "Quadratic(curvature: 2.0, minimum: 0.5)",
@@ -240,4 +240,6 @@ fn data_can_come_from_a_file() {
 fn the_catalogues_have_every_objective_and_noise() {
     crate::support::check_catalogue::<Spec>(CATALOGUE, |spec| spec.name());
     crate::support::check_catalogue::<Noise>(Noise::CATALOGUE, |noise| noise.name());
+    crate::support::check_catalogue::<Spectrum>(Spectrum::CATALOGUE, |spectrum| spectrum.name());
+    crate::support::check_catalogue::<Data>(Data::CATALOGUE, |data| data.name());
 }

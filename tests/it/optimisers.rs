@@ -1,7 +1,7 @@
 //! The optimiser chain: each transform against its published formula, and all of them on a quadratic.
 
 use laggard::kernel::Span;
-use laggard::optimiser::{CATALOGUE, Context, Optimiser, Spec};
+use laggard::optimiser::{CATALOGUE, Context, Optimiser, SCHEDULES, Schedule, Spec};
 
 fn chain(text: &str, dimension: usize) -> Optimiser {
     let specs: Vec<Spec> = ron::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
@@ -118,4 +118,5 @@ fn a_chain_has_exactly_one_learning_rate() {
 #[test]
 fn the_catalogue_has_every_transform() {
     crate::support::check_catalogue::<Spec>(CATALOGUE, |spec| spec.name());
+    crate::support::check_catalogue::<Schedule>(SCHEDULES, |schedule| schedule.name());
 }

@@ -16,7 +16,7 @@ fn serve(workers: &str, service: &str, rest: &str) -> Outcome<Vec<GradientRow>> 
 fn lag_at_arrival(gradients: &[Gradient]) -> f64 {
     let ends: Vec<u64> = gradients.iter().map(|gradient| gradient.ended.nanos()).collect();
     let lag = |gradient: &Gradient| {
-        let version = ends.partition_point(|&end| end <= gradient.arrived().nanos()) as f64;
+        let version = ends.partition_point(|&end| end <= gradient.arrived.nanos()) as f64;
         version - gradient.version_read as f64
     };
     gradients.iter().map(lag).sum::<f64>() / gradients.len() as f64

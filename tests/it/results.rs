@@ -158,6 +158,48 @@ fn a_folder_that_cannot_be_written_is_found_before_the_run() {
     assert_eq!(names(folder.path()), ["scenario.ron", "taken"]);
 }
 
+/// Results must not replace what the run was made from, nor be stopped half way by a folder in their place.
+#[test]
+fn a_folder_that_holds_an_input_or_a_folder_in_the_way_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("scenario.ron");
+    std::fs::write(&file, SCENARIO).unwrap();
+    let output = run(&[&file, Path::new("--out"), folder.path()]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("is read by this run"));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), SCENARIO);
+    let out = folder.path().join("out");
+    std::fs::create_dir_all(out.join("trajectory.parquet")).unwrap();
+    let output = run(&[&file, Path::new("--out"), &out]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("is a folder, where a result file is to be"));
+    assert_eq!(names(&out), ["trajectory.parquet"]);
+}
+
+/// Of a gradient in flight at the end, causes are where its time went so far.
+#[test]
+fn what_did_not_come_yet_is_missing_and_causes_add_up_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let scenario = "Scenario(objective: Quadratic(curvature: 1.0), start: [1.0], optimiser: [Sgd(learning_rate: 0.1)],
+        workers: [(count: 3, compute: Constant(1.0)), (compute: Constant(100.0), upload: Constant(0.5))],
+        server: (service: Constant(4.0)), stop: (time_s: 10.5), record: (gradients: All))";
+    let rows = read(&results(folder.path(), scenario, "out"), "gradients.parquet");
+    let in_flight = rows.slice(sum(&rows, "multiplicity") as i64 - 4, 4);
+    let number = |column: &str, row: usize| {
+        let cast = in_flight.column(column).unwrap().cast(&polars::prelude::DataType::Float64).unwrap();
+        cast.f64().unwrap().get(row)
+    };
+    for row in 0..4 {
+        let parts = ["download_s", "compute_s", "upload_s", "queue_s", "service_s", "hold_s", "outage_s"];
+        let causes: f64 = parts.iter().map(|part| number(part, row).unwrap()).sum();
+        assert_eq!(Some(causes), number("lag_s", row), "row {row}");
+        assert_eq!(number("applied_s", row), None);
+    }
+    // The third of three arrived at 1 s, waits until 9 s, and is being served; the slow one computes.
+    assert_eq!([number("queue_s", 2), number("service_s", 2)], [Some(8.0), Some(1.5)]);
+    assert_eq!([number("compute_s", 3), number("upload_s", 3), number("computed_s", 3)], [Some(10.5), Some(0.0), None]);
+}
+
 /// A run that fails half way takes the folders that it made with it.
 #[test]
 fn a_run_that_fails_leaves_no_folder_behind() {

@@ -17,7 +17,7 @@ fn files() -> Vec<PathBuf> {
 fn every_scenario_keeps_its_promises() {
     for file in files() {
         let source = Source::read(&file).unwrap();
-        let prepared = Prepared::new(&source, None, 0).unwrap_or_else(|error| panic!("{error}"));
+        let prepared = Prepared::new(&source, None, None).unwrap_or_else(|error| panic!("{error}"));
         let outcome = run(prepared, NoRows, |_| true).unwrap();
         assert!(!outcome.checks.is_empty(), "{}: expects nothing", file.display());
         let broken: Vec<&Check> = outcome.checks.iter().filter(|check| !check.holds()).collect();
@@ -52,7 +52,7 @@ fn the_scenario_of_the_readme_runs() {
     let readme = std::fs::read_to_string(format!("{}/README.md", env!("CARGO_MANIFEST_DIR"))).unwrap();
     let block = readme.split("```ron\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let source = Source { path: "README.md".into(), text: block.to_owned(), colour: false };
-    let prepared = Prepared::new(&source, None, 0).unwrap_or_else(|error| panic!("{error}"));
+    let prepared = Prepared::new(&source, None, None).unwrap_or_else(|error| panic!("{error}"));
     let outcome = run(prepared, NoRows, |_| true).unwrap();
     assert!(outcome.checks.iter().all(Check::holds), "{:?}", outcome.checks);
 }

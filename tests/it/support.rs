@@ -16,7 +16,7 @@ pub fn source(text: &str) -> Source {
 
 /// Runs the scenario that `text` is, with rows of single gradients going to `sink`.
 pub fn run_into<S: RowSink>(text: &str, sink: S) -> Outcome<S> {
-    let prepared = Prepared::new(&source(text), None, 0).unwrap_or_else(|error| panic!("{error}"));
+    let prepared = Prepared::new(&source(text), None, None).unwrap_or_else(|error| panic!("{error}"));
     run(prepared, sink, |_| true).unwrap_or_else(|error| panic!("{error}"))
 }
 

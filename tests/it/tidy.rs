@@ -63,16 +63,42 @@ fn rooms_import_only_rooms_before_them() {
             assert!(path.ends_with("lib.rs") || path.ends_with("main.rs"), "{} is in no room", path.display());
             continue;
         };
-        for line in code(&text) {
-            for part in line.split("crate::").skip(1) {
-                let names = part.trim_start_matches('{').split(|c: char| !c.is_alphanumeric() && c != '_');
-                let Some(used) = names.filter_map(|name| ROOMS.iter().position(|room| *room == name)).next() else {
-                    continue;
-                };
-                assert!(used <= own, "{}: {} may not use {}", path.display(), ROOMS[own], ROOMS[used]);
-            }
+        let code: String = code(&text).flat_map(|line| [line, "\n"]).collect();
+        for used in code.split("crate::").skip(1).flat_map(rooms_named) {
+            assert!(used <= own, "{}: {} may not use {}", path.display(), ROOMS[own], ROOMS[used]);
         }
     }
+}
+
+/// The rooms that the text after `crate::` names: one, or all in the braces that follow.
+fn rooms_named(rest: &str) -> Vec<usize> {
+    let room = |name: &str| ROOMS.iter().position(|room| *room == name);
+    let word =
+        |text: &str| text.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default().to_owned();
+    let Some(inside) = rest.strip_prefix('{') else { return room(&word(rest)).into_iter().collect() };
+    let (mut depth, mut found, mut start) = (0, Vec::new(), true);
+    for (at, c) in inside.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => break,
+            '}' => depth -= 1,
+            ',' if depth == 0 => start = true,
+            c if c.is_whitespace() => {}
+            _ if start && depth == 0 => {
+                found.extend(room(&word(&inside[at..])));
+                start = false;
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+#[test]
+fn imports_are_seen_in_every_form() {
+    let named = |rest: &str| rooms_named(rest).into_iter().map(|room| ROOMS[room]).collect::<Vec<&str>>();
+    assert_eq!(named("error::{Error, Result};"), ["error"]);
+    assert_eq!(named("{error::{self, cli}, cli::Y,\n    study};"), ["error", "cli", "study"]);
 }
 
 #[test]
@@ -88,7 +114,9 @@ fn files_functions_and_lines_are_short() {
             let indent = line.len() - line.trim_start().len();
             let begins = line.trim_start().split("fn ").next().is_some_and(|before| {
                 line.contains("fn ")
-                    && before.split_whitespace().all(|word| ["pub", "const", "pub(crate)"].contains(&word))
+                    && before
+                        .split_whitespace()
+                        .all(|word| ["pub", "const", "pub(crate)", "pub(super)"].contains(&word))
             });
             if begins && start.is_none() && !line.trim_end().ends_with(';') {
                 start = Some((number, indent));
