@@ -12,9 +12,9 @@ pub struct Histogram {
     /// Narrow, so that more of them are near the processor; what no longer fits is in `spilled`.
     counts: Vec<u32>,
     spilled: BTreeMap<usize, u64>,
-    /// For each bin the sum of what its values exceed its lower edge by, so that the mean value of a bin is known; kept
-    /// only where bins are so coarse that it matters.
+    /// For each bin the sum of what its values exceed its lower edge by; empty where that is not wanted.
     excess: Vec<u64>,
+    /// The sum of the values that have no bin of their own; that of the others is in the counts.
     sum: u128,
 }
 
@@ -22,12 +22,19 @@ pub struct Histogram {
 #[derive(Clone, Debug)]
 pub struct Moments {
     histogram: Histogram,
-    /// The first value: squares of deviations from it stay small where the values are large and alike.
-    origin: Option<u64>,
-    /// Σ (value − origin)².
+    /// The first value without a bin of its own: squares of deviations from it stay small where the values are large and
+    /// alike. [`NOTHING_YET`] before there is one.
+    origin: u64,
+    /// Σ (value − origin)² over the values that have no bin of their own.
     squares: u128,
+    /// Whether the squares no longer fit.
+    overflown: bool,
+    /// The greatest of the values that have no bin of their own.
     greatest: u64,
 }
+
+/// No duration or count of this program is as large.
+const NOTHING_YET: u64 = u64::MAX;
 
 /// One bin: values from `lower` up to and including `upper`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,15 +50,17 @@ pub struct Bin {
 }
 
 /// The place of `value` among the bins of a histogram of `precision`.
-#[inline]
+#[inline(always)]
 pub fn bin_of(precision: u32, value: u64) -> usize {
-    // Lags in versions nearly always end here, lags in nanoseconds never: either way it can be predicted.
-    if value < 2 << precision {
-        return value as usize;
-    }
-    let octave = 63 - value.leading_zeros();
-    let shift = octave - precision;
-    ((shift as usize) << precision) + (value >> shift) as usize
+    if value < 2 << precision { value as usize } else { shared_bin(precision, value).0 }
+}
+
+/// The bin of a value that has none of its own, and what the value exceeds the bin's lower edge by.
+#[inline(always)]
+fn shared_bin(precision: u32, value: u64) -> (usize, u64) {
+    let shift = 63 - precision - value.leading_zeros();
+    let upper = value >> shift;
+    (((shift as usize) << precision) + upper as usize, value - (upper << shift))
 }
 
 /// The least and the greatest value of bin number `bin`.
@@ -71,38 +80,62 @@ impl Histogram {
     /// An empty histogram.
     pub fn new(precision: u32) -> Histogram {
         let bins = 2 << precision.min(6);
-        let coarse = precision < 10;
-        let excess = vec![0; if coarse { bins } else { 0 }];
-        Histogram { precision, counts: vec![0; bins], spilled: BTreeMap::new(), excess, sum: 0 }
+        Histogram { precision, counts: vec![0; bins], spilled: BTreeMap::new(), excess: Vec::new(), sum: 0 }
+    }
+
+    /// An empty histogram that knows the mean value of each bin, so that quantiles are those of equal values exactly.
+    pub fn with_means(precision: u32) -> Histogram {
+        let histogram = Histogram::new(precision);
+        Histogram { excess: vec![0; histogram.counts.len()], ..histogram }
+    }
+
+    /// The least value that has no bin of its own.
+    #[inline(always)]
+    fn limit(&self) -> u64 {
+        2 << self.precision
     }
 
     /// Counts `value`.
     #[inline(always)]
     pub fn record(&mut self, value: u64) {
-        let bin = bin_of(self.precision, value);
-        match self.counts.get_mut(bin) {
-            Some(count) if *count < u32::MAX => *count += 1,
-            _ => self.count_slowly(bin),
+        if value < self.limit() {
+            self.count_in(value as usize);
+        } else {
+            self.record_shared(value);
         }
-        if let Some(excess) = self.excess.get_mut(bin) {
-            *excess = excess.saturating_add(value - edges(self.precision, bin).0);
-        }
-        self.sum += u128::from(value);
     }
 
-    /// A value in a bin so high that there is no room for it yet, or so full that its count no longer fits.
-    #[cold]
-    fn count_slowly(&mut self, bin: usize) {
-        if bin >= self.counts.len() {
-            self.grow((bin + 1).next_power_of_two());
+    /// Counts a value that has no bin of its own.
+    #[inline(always)]
+    fn record_shared(&mut self, value: u64) {
+        let (bin, excess) = shared_bin(self.precision, value);
+        self.count_in(bin);
+        self.sum += u128::from(value);
+        if let Some(sum) = self.excess.get_mut(bin) {
+            *sum = sum.saturating_add(excess);
         }
-        *self.spilled.entry(bin).or_default() += u64::from(self.counts[bin]);
+    }
+
+    #[inline(always)]
+    fn count_in(&mut self, bin: usize) {
+        let Some(count) = self.counts.get_mut(bin) else { return self.make_room(bin) };
+        *count = count.wrapping_add(1);
+        if *count == 0 {
+            self.spill(bin);
+        }
+    }
+
+    /// The first value in a bin so high that there is no room for it yet.
+    #[cold]
+    fn make_room(&mut self, bin: usize) {
+        self.grow((bin + 1).next_power_of_two());
         self.counts[bin] = 1;
     }
 
-    /// How many values are in bin number `bin`.
-    fn count(&self, bin: usize) -> u64 {
-        u64::from(self.counts[bin]) + self.spilled.get(&bin).copied().unwrap_or(0)
+    /// A bin whose count has just wrapped to 0.
+    #[cold]
+    fn spill(&mut self, bin: usize) {
+        *self.spilled.entry(bin).or_default() += 1 << u32::BITS;
     }
 
     fn grow(&mut self, bins: usize) {
@@ -112,6 +145,12 @@ impl Histogram {
         }
     }
 
+    /// How many values are in bin number `bin`.
+    fn count(&self, bin: usize) -> u64 {
+        let spilled = if self.spilled.is_empty() { None } else { self.spilled.get(&bin) };
+        u64::from(self.counts[bin]) + spilled.copied().unwrap_or(0)
+    }
+
     /// Counts everything that `other`, of the same precision, has counted.
     pub fn merge(&mut self, other: &Histogram) {
         assert_eq!(self.precision, other.precision, "only histograms of one precision have the same bins");
@@ -119,11 +158,21 @@ impl Histogram {
             self.grow(other.counts.len());
         }
         for bin in (0..other.counts.len()).filter(|&bin| other.count(bin) > 0) {
-            // All of it as spilled: merging is rare, and the sum may not fit.
-            *self.spilled.entry(bin).or_default() += other.count(bin);
+            let sum = self.count(bin) + other.count(bin);
+            let kept = sum & u64::from(u32::MAX);
+            self.counts[bin] = kept as u32;
+            if sum > kept {
+                self.spilled.insert(bin, sum - kept);
+            }
         }
         self.excess.iter_mut().zip(&other.excess).for_each(|(mine, theirs)| *mine = mine.saturating_add(*theirs));
         self.sum += other.sum;
+    }
+
+    /// The values that have a bin of their own, with their counts.
+    fn exact(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let bins = self.counts.len().min(self.limit() as usize);
+        (0..bins).map(|bin| (bin as u64, self.count(bin))).filter(|(_, count)| *count > 0)
     }
 
     /// How many values were counted.
@@ -133,13 +182,13 @@ impl Histogram {
 
     /// Their sum.
     pub fn sum(&self) -> u128 {
-        self.sum
+        self.sum + self.exact().map(|(value, count)| u128::from(value) * u128::from(count)).sum::<u128>()
     }
 
     /// The mean of the values; `None` if there are none.
     pub fn mean(&self) -> Option<f64> {
         let total = self.total();
-        (total > 0).then(|| self.sum as f64 / total as f64)
+        (total > 0).then(|| self.sum() as f64 / total as f64)
     }
 
     /// The least value x such that at least the share `p` of the values is ≤ x: exact where bins are single values, or hold
@@ -174,26 +223,57 @@ impl Histogram {
 }
 
 impl Moments {
-    /// An empty histogram.
-    pub fn new(precision: u32) -> Moments {
-        Moments { histogram: Histogram::new(precision), origin: None, squares: 0, greatest: 0 }
+    /// Of an empty histogram.
+    pub fn new(histogram: Histogram) -> Moments {
+        Moments { histogram, origin: NOTHING_YET, squares: 0, overflown: false, greatest: 0 }
     }
 
     /// Counts `value`.
     #[inline(always)]
     pub fn record(&mut self, value: u64) {
-        self.histogram.record(value);
-        let off = u128::from(value.abs_diff(*self.origin.get_or_insert(value)));
-        self.squares = self.squares.saturating_add(off * off);
+        if value < self.histogram.limit() {
+            self.histogram.count_in(value as usize);
+        } else {
+            self.histogram.record_shared(value);
+            self.square(value);
+        }
+    }
+
+    /// Counts `value`, which most often has a bin of its own: then nothing else need be done.
+    #[inline(always)]
+    pub fn record_small(&mut self, value: u64) {
+        if value < self.histogram.limit() {
+            self.histogram.count_in(value as usize);
+        } else {
+            self.record_large(value);
+        }
+    }
+
+    #[inline(never)]
+    fn record_large(&mut self, value: u64) {
+        self.record(value);
+    }
+
+    #[inline(always)]
+    fn square(&mut self, value: u64) {
+        if self.origin == NOTHING_YET {
+            self.origin = value;
+        }
+        let off = u128::from(value.abs_diff(self.origin));
+        let (squares, overflow) = self.squares.overflowing_add(off * off);
+        self.squares = squares;
+        self.overflown |= overflow;
         self.greatest = self.greatest.max(value);
     }
 
     /// Counts everything that `other`, of the same precision, has counted.
     pub fn merge(&mut self, other: &Moments) {
-        if let Some(origin) = other.origin {
-            let squares = other.squares_about(*self.origin.get_or_insert(origin));
-            self.squares = squares.map_or(u128::MAX, |squares| self.squares.saturating_add(squares));
+        if self.origin == NOTHING_YET {
+            self.origin = other.origin;
         }
+        let squares = other.large_squares_about(self.origin).and_then(|squares| self.squares.checked_add(squares));
+        self.overflown |= squares.is_none();
+        self.squares = squares.unwrap_or(0);
         self.histogram.merge(&other.histogram);
         self.greatest = self.greatest.max(other.greatest);
     }
@@ -213,45 +293,50 @@ impl Moments {
         self.histogram.mean()
     }
 
-    /// Σ (value − `origin`)², if it fits.
-    fn squares_about(&self, origin: u64) -> Option<u128> {
-        let shift = i128::from(self.origin.unwrap_or(origin)) - i128::from(origin);
+    /// Σ (value − `origin`)² over the values without a bin of their own, if it fits.
+    fn large_squares_about(&self, origin: u64) -> Option<u128> {
+        if self.origin == NOTHING_YET {
+            return Some(0);
+        }
+        let shift = i128::from(self.origin) - i128::from(origin);
+        let count = i128::from(self.total()) - self.histogram.exact().map(|(_, count)| i128::from(count)).sum::<i128>();
+        let offset =
+            i128::try_from(self.histogram.sum).ok()?.checked_sub(count.checked_mul(i128::from(self.origin))?)?;
         // Σ(v − o)² = Σ(v − p)² + 2(p − o) Σ(v − p) + n(p − o)², for p the own origin.
-        let cross = shift.checked_mul(2)?.checked_mul(self.offset()?)?;
-        let constant = i128::from(self.total()).checked_mul(shift.checked_mul(shift)?)?;
+        let cross = shift.checked_mul(2)?.checked_mul(offset)?;
+        let constant = count.checked_mul(shift.checked_mul(shift)?)?;
         let sum = i128::try_from(self.squares).ok()?.checked_add(cross)?.checked_add(constant)?;
-        u128::try_from(sum).ok()
-    }
-
-    /// Σ (value − origin), if it fits.
-    fn offset(&self) -> Option<i128> {
-        let origins = i128::from(self.total()).checked_mul(i128::from(self.origin.unwrap_or(0)))?;
-        i128::try_from(self.histogram.sum).ok()?.checked_sub(origins)
+        u128::try_from(sum).ok().filter(|_| !self.overflown)
     }
 
     /// The standard deviation of the values, with divisor n; `None` if there are none, or if the squares of their
     /// deviations add up to more than 128 bits hold, as those of lags of decades do.
     pub fn sd(&self) -> Option<f64> {
-        let (n, offset) = (u128::from(self.total()), self.offset()?.unsigned_abs());
-        if n == 0 || self.squares == u128::MAX {
-            return None;
+        let n = i128::from(self.total());
+        let origin = if self.origin == NOTHING_YET { self.mean()? as u64 } else { self.origin };
+        let mut squares = i128::try_from(self.large_squares_about(origin)?).ok()?;
+        for (value, count) in self.histogram.exact() {
+            let off = i128::from(value.abs_diff(origin));
+            squares = squares.checked_add(off.checked_mul(off)?.checked_mul(i128::from(count))?)?;
         }
-        let exact = n.checked_mul(self.squares).zip(offset.checked_mul(offset)).map(|(a, b)| (a - b) as f64);
+        let offset = i128::try_from(self.histogram.sum()).ok()?.checked_sub(n.checked_mul(i128::from(origin))?)?;
+        let exact = n.checked_mul(squares).zip(offset.checked_mul(offset)).map(|(a, b)| (a - b) as f64);
         let scaled = exact.unwrap_or_else(|| {
-            // Beyond 128 bits: rounding then costs at most the last digits, as the origin is one of the values.
-            (n as f64 * self.squares as f64 - offset as f64 * offset as f64).max(0.0)
+            // Beyond 128 bits: rounding then costs at most the last digits, as the origin is among the values.
+            (n as f64 * squares as f64 - offset as f64 * offset as f64).max(0.0)
         });
-        Some(scaled.sqrt() / n as f64)
+        (n > 0).then(|| scaled.sqrt() / n as f64)
     }
 
     /// The greatest value.
     pub fn greatest(&self) -> Option<u64> {
-        (self.total() > 0).then_some(self.greatest)
+        let small = self.histogram.exact().last().map(|(value, _)| value);
+        if self.origin == NOTHING_YET { small } else { Some(self.greatest) }
     }
 
     /// As [`Histogram::quantile`], and never above the greatest value.
     pub fn quantile(&self, p: f64) -> Option<u64> {
-        self.histogram.quantile(p).map(|typical| typical.min(self.greatest))
+        self.histogram.quantile(p).zip(self.greatest()).map(|(typical, greatest)| typical.min(greatest))
     }
 }
 
@@ -261,7 +346,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn of(precision: u32, values: &[u64]) -> Moments {
-        let mut histogram = Moments::new(precision);
+        let mut histogram = Moments::new(Histogram::with_means(precision));
         values.iter().for_each(|&value| histogram.record(value));
         histogram
     }
@@ -309,21 +394,34 @@ mod tests {
 
     #[test]
     fn an_empty_histogram_knows_nothing() {
-        let histogram = Moments::new(7);
+        let histogram = of(7, &[]);
         assert_eq!((histogram.mean(), histogram.sd(), histogram.quantile(0.5)), (None, None, None));
         assert_eq!((histogram.greatest(), histogram.histogram().bins().count()), (None, 0));
     }
 
     #[test]
     fn a_deviation_beyond_128_bits_is_right_or_unknown() {
-        // The squares add up to less than 2¹²⁸, their product with their number does not.
-        let value = 1u64 << 60;
-        let mut histogram = of(7, &[0]);
-        (0..100).for_each(|_| histogram.record(value));
-        let sd = histogram.sd().unwrap() / value as f64;
+        // n · Σ squares exceeds 128 bits, Σ squares does not.
+        let (low, high) = (1u64 << 61, (1u64 << 61) + (1 << 60));
+        let mut histogram = of(7, &[low]);
+        (0..100).for_each(|_| histogram.record(high));
+        let sd = histogram.sd().unwrap() / (1u64 << 60) as f64;
         assert!((sd - (100.0f64 / 101.0 / 101.0).sqrt()).abs() < 1e-9, "{sd}");
-        (0..300).for_each(|_| histogram.record(value));
+        (0..300).for_each(|_| histogram.record(high));
         assert_eq!(histogram.sd(), None, "it is not known, and not said");
+    }
+
+    #[test]
+    fn small_values_and_large_ones_together_have_the_moments_of_all() {
+        let values = [0, 1, 255, 256, 300, 1_000_000];
+        let histogram = of(7, &values);
+        let mean = values.iter().sum::<u64>() as f64 / 6.0;
+        let variance = values.iter().map(|&value| (value as f64 - mean).powi(2)).sum::<f64>() / 6.0;
+        assert_eq!((histogram.mean(), histogram.greatest()), (Some(mean), Some(1_000_000)));
+        assert!((histogram.sd().unwrap() / variance.sqrt() - 1.0).abs() < 1e-12);
+        let mut apart = of(7, &values[..2]);
+        apart.merge(&of(7, &values[2..]));
+        assert_eq!((apart.sd(), apart.mean()), (histogram.sd(), histogram.mean()));
     }
 
     proptest! {

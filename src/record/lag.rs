@@ -26,9 +26,9 @@ pub struct ClassLags {
 impl ClassLags {
     fn new() -> ClassLags {
         ClassLags {
-            versions: Moments::new(EXACT),
-            nanos: Moments::new(FINE),
-            clocks: Moments::new(EXACT),
+            versions: Moments::new(Histogram::new(EXACT)),
+            nanos: Moments::new(Histogram::with_means(FINE)),
+            clocks: Moments::new(Histogram::new(EXACT)),
             causes: std::array::from_fn(|_| Histogram::new(FINE)),
         }
     }
@@ -56,9 +56,9 @@ impl Lags {
         let versions = gradient.lag_versions().unsigned_abs();
         self.negative += u64::from(gradient.lag_versions() < 0);
         let nanos = gradient.lag().nanos();
-        class.versions.record(versions);
+        class.versions.record_small(versions);
         class.nanos.record(nanos);
-        class.clocks.record(gradient.lag_clocks);
+        class.clocks.record_small(gradient.lag_clocks);
         self.joint.record(versions, nanos);
         for (histogram, part) in class.causes.iter_mut().zip(gradient.causes.parts()) {
             if part.nanos() > 0 {

@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn bars_hold_every_value_once() {
-        let mut histogram = Moments::new(15);
+        let mut histogram = Moments::new(crate::record::Histogram::new(15));
         (0..1000u64).for_each(|value| histogram.record(value * value / 1000));
         let lines = bars(&histogram, 1.0, "versions");
         assert!(lines.len() as u64 <= BARS + 3, "{lines:#?}");
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn one_value_is_one_bar() {
-        let mut histogram = Moments::new(7);
+        let mut histogram = Moments::new(crate::record::Histogram::with_means(7));
         histogram.record(4_000_000_000);
         assert_eq!(bars(&histogram, 1e9, "seconds").len(), 2);
     }
