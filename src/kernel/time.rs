@@ -23,7 +23,7 @@ impl Time {
         (nanos <= Time::MAX.0).then_some(Time(nanos))
     }
 
-    /// The instant `seconds` after the start, to the nearest nanosecond; `None` for NaN, negative or beyond [`Time::MAX`].
+    /// The instant `seconds` after the start, to the nearest nanosecond; `None` for NaN, negative or beyond [`Span::MAX`].
     pub fn from_seconds(seconds: f64) -> Option<Time> {
         Span::from_seconds(seconds).map(|span| Time(span.0))
     }

@@ -161,3 +161,15 @@ fn an_interrupted_run_keeps_what_it_has() {
     assert!(object["ended"] == "interrupted" && object["steps"].as_u64().unwrap() > 0, "{object}");
     assert!(out.join("summary.parquet").exists());
 }
+
+/// Every line of output that the README shows is in what its commands print.
+#[test]
+fn the_readme_shows_what_is_printed() {
+    let printed = ["overshoot", "pai"].map(|name| stdout(&laggard(&["run", &format!("scenarios/{name}.ron")]))).concat();
+    let readme = std::fs::read_to_string(format!("{}/README.md", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let shown: Vec<&str> = readme.split("```text\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert!(shown.len() >= 2);
+    for line in shown.iter().flat_map(|block| block.lines()).filter(|line| !line.contains('…')) {
+        assert!(printed.lines().any(|printed| printed == line), "not printed: {line}");
+    }
+}
