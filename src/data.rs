@@ -6,31 +6,60 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Columns of numbers, or series of one: cheap to hand around.
+pub type Columns = Arc<[Arc<[f64]>]>;
+
 /// The data files of one scenario: read once, found beside the scenario file.
 #[derive(Debug, Default)]
 pub struct Files {
     folder: PathBuf,
-    read: RefCell<BTreeMap<String, Arc<[Arc<[f64]>]>>>,
+    read: RefCell<BTreeMap<String, Columns>>,
+    series: RefCell<BTreeMap<String, Columns>>,
 }
 
 impl Files {
     /// Relative paths are looked up in `folder`.
     pub fn beside(folder: &Path) -> Files {
-        Files { folder: folder.to_owned(), read: RefCell::default() }
+        Files { folder: folder.to_owned(), ..Files::default() }
     }
 
     /// As [`columns`], from a file that the scenario calls `file`.
     ///
     /// # Errors
     /// As [`columns`].
-    pub fn columns(&self, file: &str, names: &[&str]) -> Result<Arc<[Arc<[f64]>]>> {
+    pub fn columns(&self, file: &str, names: &[&str]) -> Result<Columns> {
         let key = format!("{file}\n{}", names.join("\n"));
         if let Some(known) = self.read.borrow().get(&key) {
             return Ok(Arc::clone(known));
         }
         let columns = columns(&self.folder.join(file), names)?;
-        let fresh: Arc<[Arc<[f64]>]> = columns.into_iter().map(Arc::from).collect();
+        let fresh: Columns = columns.into_iter().map(Arc::from).collect();
         self.read.borrow_mut().insert(key, Arc::clone(&fresh));
+        Ok(fresh)
+    }
+
+    /// The values of `column` by series: the rows that share a value of the column `by`, in the order in which these first
+    /// appear.
+    ///
+    /// # Errors
+    /// As [`columns`].
+    pub fn series(&self, file: &str, column: &str, by: &str) -> Result<Columns> {
+        let key = format!("{file}\n{column}\n{by}");
+        if let Some(known) = self.series.borrow().get(&key) {
+            return Ok(Arc::clone(known));
+        }
+        let columns = self.columns(file, &[column, by])?;
+        let mut places: BTreeMap<u64, usize> = BTreeMap::new();
+        let mut series: Vec<Vec<f64>> = Vec::new();
+        for (value, key) in columns[0].iter().zip(columns[1].iter()) {
+            let place = *places.entry(key.to_bits()).or_insert(series.len());
+            if place == series.len() {
+                series.push(Vec::new());
+            }
+            series[place].push(*value);
+        }
+        let fresh: Columns = series.into_iter().map(Arc::from).collect();
+        self.series.borrow_mut().insert(key, Arc::clone(&fresh));
         Ok(fresh)
     }
 
@@ -60,11 +89,14 @@ impl Files {
 /// names file, column and row.
 pub fn columns(path: &Path, names: &[&str]) -> Result<Vec<Vec<f64>>> {
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-    let columns = match extension {
-        "csv" => csv_columns(path, names)?,
-        "parquet" => parquet_columns(path, names)?,
-        _ => return Err(refuse(path, "expected a file that ends in .csv or .parquet")),
-    };
+    if !["csv", "parquet"].contains(&extension) {
+        return Err(refuse(path, "expected a file that ends in .csv or .parquet"));
+    }
+    // A pipe or device may never end.
+    if !std::fs::metadata(path).map_err(|source| Error::io(path, source))?.is_file() {
+        return Err(refuse(path, "is no regular file"));
+    }
+    let columns = if extension == "csv" { csv_columns(path, names)? } else { parquet_columns(path, names)? };
     for (name, column) in names.iter().zip(&columns) {
         if column.is_empty() {
             return Err(refuse(path, format!("column `{name}` has no rows")));

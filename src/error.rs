@@ -31,8 +31,13 @@ pub enum Error {
         reason: String,
     },
     /// A drawn duration or a sum of them does not fit the virtual clock. Exit code 2: the scenario's laws allow it.
-    #[error("{0}")]
-    Clock(String),
+    #[error("{message}")]
+    Clock {
+        /// What happened.
+        message: String,
+        /// The field of the scenario to look at, as in `workers.0`.
+        field: String,
+    },
     /// A law that must hold in every run was broken: a fault of laggard itself, never of the scenario. Exit code 3.
     #[error("a law of the simulation was broken, which is a bug in laggard: {0}")]
     Broken(String),
@@ -47,7 +52,7 @@ impl Error {
     /// The exit code of a command that ends with this error.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Error::Scenario(_) | Error::Invalid(_) | Error::Clock(_) => 2,
+            Error::Scenario(_) | Error::Invalid(_) | Error::Clock { .. } => 2,
             Error::Io { .. } | Error::Table { .. } | Error::Broken(_) => 3,
         }
     }

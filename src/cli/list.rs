@@ -2,7 +2,7 @@
 
 use super::{Verdict, print};
 use crate::catalogue::Entry;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::objective::{Data, Noise, Spectrum};
 use crate::record::{Gradients, Sampling, WHAT_IF};
 use crate::study::quantities;
@@ -51,7 +51,8 @@ pub fn list(options: &Options) -> Result<Verdict> {
         text += &format!("expect, quantity: numbers of the summary\n  {}\n", named.join(", "));
     }
     if text.is_empty() {
-        text = format!("nothing here is called `{wanted}`; the fields of a scenario are in docs/scenario.md\n");
+        let reason = format!("nothing here is called `{wanted}`; docs/scenario.md explains the fields of a scenario");
+        return Err(Error::Invalid(reason));
     }
     print(&text)?;
     Ok(Verdict::Fine)

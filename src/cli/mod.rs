@@ -17,7 +17,7 @@ use std::process::ExitCode;
     version,
     about,
     after_help = "Exit codes: 0 ok; 1 finished, but the run diverged or an expectation failed; \
-2 the scenario or the command is wrong; 3 a file could not be read or written; 130 interrupted."
+2 the scenario, or a file that it names, or the command is wrong; 3 the scenario could not be read or the results not be written; 130 interrupted."
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -82,6 +82,11 @@ fn print(text: &str) -> Result<()> {
     }
 }
 
+/// Writes a message to stderr. That nobody can read it is no reason to fail.
+fn note(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
 /// Runs the command that the user gave, and says how it went.
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
@@ -97,7 +102,7 @@ pub fn main() -> ExitCode {
         Err(error) => {
             // Problems of a scenario come rendered, each with its own heading.
             let heading = if matches!(error, Error::Scenario(_)) { "" } else { "error: " };
-            let _ = writeln!(std::io::stderr(), "{heading}{error}");
+            note(&format!("{heading}{error}\n"));
             ExitCode::from(error.exit_code())
         }
     }

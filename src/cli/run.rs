@@ -1,6 +1,6 @@
 //! `laggard run`.
 
-use super::{Input, Verdict, print};
+use super::{Input, Verdict, note, print};
 use crate::cluster::Ended;
 use crate::error::Result;
 use crate::output::{Folder, GradientFile, NoRows, SCENARIO, Stamp, summary_table, tables};
@@ -58,6 +58,7 @@ pub fn run(options: &Options) -> Result<Verdict> {
         minimum: prepared.model.objective.minimum(),
     };
     let stamp = prepared.stamp.clone();
+    let names_files = prepared.inputs.len() > 1;
     let sink = match &folder {
         Some(folder) if prepared.scenario.record.gradients != Gradients::Off => {
             Sink::File(Box::new(GradientFile::create(folder, classes, &stamp)?))
@@ -73,14 +74,14 @@ pub fn run(options: &Options) -> Result<Verdict> {
     let verdict = verdict(&outcome);
     let (outcome, sink) = take_sink(outcome);
     if let Some(folder) = folder {
-        write(folder, &outcome, sink, &heading.classes, stamp)?;
+        write(folder, &outcome, sink, &heading.classes, stamp, names_files)?;
     }
     if options.json {
         print(&format!("{}\n", to_json(&outcome)))?;
     } else if !options.quiet {
         print(&to_text(&heading, &outcome))?;
         if let Some(out) = &options.out {
-            eprintln!("results in {}", out.display());
+            note(&format!("results in {}\n", out.display()));
         }
     }
     if options.quiet || options.json {
@@ -93,10 +94,10 @@ pub fn run(options: &Options) -> Result<Verdict> {
 fn complain(outcome: &Outcome<()>) {
     let Outcome { summary, checks, .. } = outcome;
     if summary.ended == Ended::Diverged {
-        eprintln!("diverged after {} optimiser steps", summary.steps);
+        note(&format!("diverged after {} optimiser steps\n", summary.steps));
     }
     let unmet: Vec<Check> = checks.iter().filter(|check| !check.holds()).cloned().collect();
-    eprint!("{}", report::checks(&unmet));
+    note(&report::checks(&unmet));
 }
 
 fn verdict<S>(outcome: &Outcome<S>) -> Verdict {
@@ -157,7 +158,14 @@ impl Interruption {
     }
 }
 
-fn write(folder: Folder, outcome: &Outcome<()>, sink: Sink, classes: &[String], stamp: Stamp) -> Result<()> {
+fn write(
+    folder: Folder,
+    outcome: &Outcome<()>,
+    sink: Sink,
+    classes: &[String],
+    stamp: Stamp,
+    names_files: bool,
+) -> Result<()> {
     if let Sink::File(file) = sink {
         file.finish()?;
     }
@@ -166,7 +174,9 @@ fn write(folder: Folder, outcome: &Outcome<()>, sink: Sink, classes: &[String], 
     for table in tables(simulation, summary, recording, classes) {
         folder.write(&table, &stamp)?;
     }
-    folder.write_text(SCENARIO, &format!("{}\n", stamp.scenario))?;
+    let files = "// The files that it names are relative to the folder of the scenario that this was made from.\n";
+    let note = if names_files { files } else { "" };
+    folder.write_text(SCENARIO, &format!("{note}{}\n", stamp.scenario))?;
     folder.publish()
 }
 

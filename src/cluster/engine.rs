@@ -151,7 +151,7 @@ impl Simulation {
         // An event schedules at most two others.
         if events.saturating_mul(2).saturating_add(self.queue.scheduled()) > Queue::MAX_EVENTS {
             let message = format!("more than {} events in one run; stop it earlier", Queue::MAX_EVENTS);
-            return Err(Error::Clock(message));
+            return Err(Error::Clock { message, field: "stop".to_owned() });
         }
         Ok(())
     }
@@ -274,8 +274,8 @@ impl Simulation {
         let Some(worker) = self.server.dequeue() else { return Ok(()) };
         let id = self.model.service;
         let service = duration(&mut self.model.delays, id, self.service, self.server.served);
-        let service = service.ok_or_else(|| clock_ended("the server", self.now))?;
-        let done = self.now.checked_add(service).ok_or_else(|| clock_ended("the server", self.now))?;
+        let service = service.ok_or_else(|| clock_ended("the server", "server", self.now))?;
+        let done = self.now.checked_add(service).ok_or_else(|| clock_ended("the server", "server", self.now))?;
         self.server.served += 1;
         self.server.serving = Some((worker, self.now, service));
         self.queue.schedule(self.workers.len() as u32, done, ARRIVAL_OR_STEP);
@@ -297,7 +297,7 @@ impl Simulation {
         worker.read = self.now;
         let arrival = worker
             .draw_delays(&mut self.model.delays)
-            .ok_or_else(|| clock_ended(&format!("worker {number} (of class number {})", worker.class), self.now))?;
+            .ok_or_else(|| clock_ended(&format!("worker {number}"), &format!("workers.{}", worker.class), self.now))?;
         self.ledger.start(&mut worker.tally);
         self.queue.schedule(number, arrival, ARRIVAL_OR_STEP);
         Ok(())
@@ -462,22 +462,24 @@ fn remember(seen: &mut [Vec<f64>; 3], now: [&[f64]; 3]) {
 }
 
 #[cold]
-fn clock_ended(who: &str, now: Time) -> Error {
+fn clock_ended(who: &str, field: &str, now: Time) -> Error {
     let year = 365.25 * 86_400.0;
-    Error::Clock(format!(
-        "after {:e} s of virtual time {who} drew a delay that the virtual clock cannot show: it ends after {:.0} years, \
-         and one delay takes at most {:.0}; stop the run earlier (stop: (time_s: …)), or give the delays a lighter tail",
+    let message = format!(
+        "after {:e} s of virtual time {who} drew a delay that the virtual clock cannot show: one delay takes at most \
+         {:.0} years, and the clock ends after {:.0}; give its laws a lighter tail",
         now.seconds(),
-        Time::MAX.seconds() / year,
         Span::MAX.seconds() / year,
-    ))
+        Time::MAX.seconds() / year,
+    );
+    Error::Clock { message, field: field.to_owned() }
 }
 
 #[cold]
 fn stands_still(now: Time, events: u64) -> Error {
-    Error::Clock(format!(
+    let message = format!(
         "the virtual clock stands still at {:e} s: {events} events have happened there; some worker's delays are all \
          shorter than a nanosecond, give them a mean of at least 1e-9 s",
         now.seconds()
-    ))
+    );
+    Error::Clock { message, field: "workers".to_owned() }
 }

@@ -12,6 +12,7 @@ pub use engine::{Ended, Simulation};
 pub use gradient::{CAUSES, Causes, FATES, Fate, Gradient};
 pub use ledger::{Ledger, Tally};
 pub use model::{DelayId, Legs, Member, Model, Stop, purpose};
+pub use snapshots::LARGEST;
 
 use crate::error::Result;
 use crate::objective::Objective;

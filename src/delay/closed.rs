@@ -39,6 +39,8 @@ struct Closed<S, T> {
     sampler: S,
     theory: T,
     support: (f64, f64),
+    /// Whether the library has a formula for quantiles; where it searches, it may stop early, or not at all.
+    quantile_formula: bool,
 }
 
 impl<S, T> Delay for Closed<S, T>
@@ -62,10 +64,7 @@ where
         Some(self.theory.cdf(x))
     }
     fn quantile(&self, p: f64) -> Option<f64> {
-        let x = self.theory.inverse_cdf(p);
-        // Where the library only searches, and stops early, the search is done again to the end.
-        let precise = (self.theory.cdf(x) - p).abs() <= 1e-10;
-        if precise { Some(x) } else { bisect(self.support, |x| Some(self.theory.cdf(x)), p) }
+        if self.quantile_formula { Some(self.theory.inverse_cdf(p)) } else { bisect(self.support, |x| self.cdf(x), p) }
     }
 }
 
@@ -83,7 +82,7 @@ pub fn uniform(low: f64, high: f64) -> Result<Box<dyn Delay>> {
     }
     let sampler = rand_distr::Uniform::new(low, high).map_err(|error| refuse("Uniform", error))?;
     let theory = statrs::distribution::Uniform::new(low, high).map_err(|error| refuse("Uniform", error))?;
-    Ok(Box::new(Closed { sampler, theory, support: (low, high) }))
+    Ok(Box::new(Closed { sampler, theory, support: (low, high), quantile_formula: true }))
 }
 
 /// `shift` + an exponential of mean `mean`.
@@ -123,11 +122,21 @@ impl Delay for Exponential {
     }
 }
 
-/// Gamma by shape and scale, of mean shape × scale.
-pub fn gamma(shape: f64, scale: f64) -> Result<Box<dyn Delay>> {
-    let sampler = rand_distr::Gamma::new(shape, scale).map_err(|error| refuse("Gamma", error))?;
-    let theory = statrs::distribution::Gamma::new(shape, 1.0 / scale).map_err(|error| refuse("Gamma", error))?;
-    Ok(Box::new(Closed { sampler, theory, support: (0.0, f64::INFINITY) }))
+/// Shapes beyond these have no use: a millionth of the mean as spread, or nothing but zeros.
+const SHAPES: std::ops::RangeInclusive<f64> = 1e-4..=1e6;
+
+/// Gamma by shape and scale, of mean shape × scale; `law` is what the scenario calls it.
+pub fn gamma(law: &str, shape: f64, scale: f64) -> Result<Box<dyn Delay>> {
+    if !SHAPES.contains(&shape) {
+        let reason = format!("a coefficient of variation of {:.1e} is out of range: 0.001 to 100", 1.0 / shape.sqrt());
+        return Err(refuse(law, reason));
+    }
+    if !scale.is_normal() {
+        return Err(refuse(law, "the mean must be above 0; for no time at all use Constant(0.0)"));
+    }
+    let sampler = rand_distr::Gamma::new(shape, scale).map_err(|error| refuse(law, error))?;
+    let theory = statrs::distribution::Gamma::new(shape, 1.0 / scale).map_err(|error| refuse(law, error))?;
+    Ok(Box::new(Closed { sampler, theory, support: (0.0, f64::INFINITY), quantile_formula: false }))
 }
 
 /// Gamma by mean and coefficient of variation, or by shape and scale.
@@ -138,8 +147,8 @@ pub fn gamma_by(
     scale: Option<Seconds>,
 ) -> Result<Box<dyn Delay>> {
     match (mean, cv, shape, scale) {
-        (Some(mean), Some(cv), None, None) => gamma(1.0 / cv.get().powi(2), mean.get() * cv.get().powi(2)),
-        (None, None, Some(shape), Some(scale)) => gamma(shape.get(), scale.get()),
+        (Some(mean), Some(cv), None, None) => gamma("Gamma", 1.0 / cv.get().powi(2), mean.get() * cv.get().powi(2)),
+        (None, None, Some(shape), Some(scale)) => gamma("Gamma", shape.get(), scale.get()),
         _ => Err(refuse("Gamma", "give mean and cv, or shape and scale")),
     }
 }
@@ -167,24 +176,39 @@ fn log_normal(median: f64, sigma: f64) -> Result<Box<dyn Delay>> {
     if median == 0.0 {
         return Err(refuse("LogNormal", "the median or mean must be above 0; for no time at all use Constant(0.0)"));
     }
+    if !(1e-6..=30.0).contains(&sigma) {
+        return Err(refuse(
+            "LogNormal",
+            format!("a sigma of {sigma:.1e} of the logarithm is out of range: 1e-6 to 30"),
+        ));
+    }
     let sampler = rand_distr::LogNormal::new(median.ln(), sigma).map_err(|error| refuse("LogNormal", error))?;
     let theory =
         statrs::distribution::LogNormal::new(median.ln(), sigma).map_err(|error| refuse("LogNormal", error))?;
-    Ok(Box::new(Closed { sampler, theory, support: (0.0, f64::INFINITY) }))
+    Ok(Box::new(Closed { sampler, theory, support: (0.0, f64::INFINITY), quantile_formula: true }))
 }
 
 /// P(X > x) = exp(−(x/scale)^shape).
 pub fn weibull(shape: f64, scale: f64) -> Result<Box<dyn Delay>> {
+    if !(0.01..=1e4).contains(&shape) || !scale.is_normal() {
+        return Err(refuse("Weibull", "the shape must be 0.01 to 10000, the scale above 0"));
+    }
     let sampler = rand_distr::Weibull::new(scale, shape).map_err(|error| refuse("Weibull", error))?;
     let theory = statrs::distribution::Weibull::new(shape, scale).map_err(|error| refuse("Weibull", error))?;
-    Ok(Box::new(Closed { sampler, theory, support: (0.0, f64::INFINITY) }))
+    Ok(Box::new(Closed { sampler, theory, support: (0.0, f64::INFINITY), quantile_formula: true }))
 }
 
 /// P(X > x) = (minimum/x)^shape for x ≥ minimum.
 pub fn pareto(minimum: f64, shape: f64) -> Result<Box<dyn Delay>> {
+    if !minimum.is_normal() {
+        return Err(refuse(
+            "Pareto",
+            "the minimum must be above 0; for a law that begins at 0 use Exponential or Weibull",
+        ));
+    }
     let sampler = rand_distr::Pareto::new(minimum, shape).map_err(|error| refuse("Pareto", error))?;
     let theory = statrs::distribution::Pareto::new(minimum, shape).map_err(|error| refuse("Pareto", error))?;
-    Ok(Box::new(Closed { sampler, theory, support: (minimum, f64::INFINITY) }))
+    Ok(Box::new(Closed { sampler, theory, support: (minimum, f64::INFINITY), quantile_formula: true }))
 }
 
 /// A normal variable, given that it is not negative. Moments: Johnson, Kotz and Balakrishnan, *Continuous Univariate

@@ -91,20 +91,16 @@ pub fn load(context: &Context, source: Source, draw: Draw) -> Result<Values> {
     let values: Arc<[f64]> = match source.by {
         None => Arc::clone(&context.files.columns(source.file, &[source.column])?[0]),
         Some(by) => {
-            let columns = context.files.columns(source.file, &[source.column, by])?;
-            let series = nth_distinct(&columns[1], context.member).map_err(|count| {
+            let series = context.files.series(source.file, source.column, by)?;
+            let own = series.get(context.member as usize).ok_or_else(|| {
+                let count = series.len();
                 refuse(format!(
                     "column `{by}` tells {count} series apart, too few for worker {} of its class; \
                      lower the class's count to {count}, or leave out `by`",
                     context.member + 1
                 ))
             })?;
-            columns[0]
-                .iter()
-                .zip(columns[1].iter())
-                .filter(|(_, key)| **key == series)
-                .map(|(value, _)| *value)
-                .collect()
+            Arc::clone(own)
         }
     };
     let bad = |value: &f64| !(0.0..=MAX_SECONDS).contains(&(value * source.scale));
@@ -118,18 +114,4 @@ pub fn load(context: &Context, source: Source, draw: Draw) -> Result<Values> {
         )));
     }
     Values::new(values, source.scale, draw).map_err(refuse)
-}
-
-/// The `n`-th distinct value of `keys` in order of appearance, or how many there are.
-fn nth_distinct(keys: &[f64], n: u64) -> Result<f64, usize> {
-    let mut seen: Vec<f64> = Vec::new();
-    for &key in keys {
-        if !seen.contains(&key) {
-            seen.push(key);
-            if seen.len() as u64 > n {
-                return Ok(key);
-            }
-        }
-    }
-    Err(seen.len())
 }

@@ -350,7 +350,9 @@ impl Law {
             Law::Uniform { low, high } => closed::uniform(low.get(), high.get())?,
             Law::Exponential { mean } => closed::exponential(0.0, mean.get()),
             Law::ShiftedExponential { shift, mean } => closed::exponential(shift.get(), mean.get()),
-            Law::Erlang { shape, mean } => closed::gamma(shape.get() as f64, mean.get() / shape.get() as f64)?,
+            Law::Erlang { shape, mean } => {
+                closed::gamma("Erlang", shape.get() as f64, mean.get() / shape.get() as f64)?
+            }
             Law::Gamma { mean, cv, shape, scale } => closed::gamma_by(*mean, *cv, *shape, *scale)?,
             Law::TruncatedNormal { mean, sd } => Box::new(closed::TruncatedNormal::new(mean.get(), sd.get())?),
             Law::HalfNormal { shift, scale } => Box::new(closed::HalfNormal::new(shift.get(), scale.get())),

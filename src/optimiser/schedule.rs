@@ -94,6 +94,6 @@ impl Transform for Schedule {
     }
 
     fn duplicate(&self) -> Box<dyn Transform> {
-        Box::new(self.clone())
+        Box::new(*self)
     }
 }

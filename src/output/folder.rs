@@ -50,8 +50,9 @@ impl Folder {
         }
         let missing = path.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists()).last();
         let created = missing.map(Path::to_owned);
-        fs::create_dir_all(path).map_err(|source| Error::io(path, source))?;
+        // Made first, so that what was created is removed again if the rest fails.
         let mut folder = Folder { path: path.to_owned(), staging: None, created };
+        fs::create_dir_all(path).map_err(|source| Error::io(path, source))?;
         let staging = tempfile::Builder::new().prefix(".laggard-").tempdir_in(path);
         folder.staging = Some(staging.map_err(|source| Error::io(path, source))?);
         Ok(folder)

@@ -123,7 +123,8 @@ fn laws(summary: &Summary) -> String {
         .filter(|(_, count)| *count > 0)
         .map(|((_, name), count)| format!("{count} {}", name.replace('_', " ")))
         .collect();
-    let _ = writeln!(text, "gradients         {} started = {}", summary.started, fates.join(" + "));
+    let fates = if fates.is_empty() { "0".to_owned() } else { fates.join(" + ") };
+    let _ = writeln!(text, "gradients         {} started = {fates}", summary.started);
     if let (Some(versions), Some(seconds), Some(rate)) =
         (summary.lag_versions.mean, summary.lag_s.mean, summary.throughput_per_s)
     {

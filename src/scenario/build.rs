@@ -56,13 +56,16 @@ impl Builder<'_> {
         }
     }
 
+    /// Once: what the network says is the same problem for every class.
     fn note(&mut self, path: &str, error: Error) {
-        match error {
+        let problem = match error {
             Error::Io { .. } => {
-                let problem = Problem::at(path, error.to_string());
-                self.problems.push(problem.help("paths are relative to the scenario's folder"));
+                Problem::at(path, error.to_string()).help("paths are relative to the scenario's folder")
             }
-            other => self.problems.push(Problem::at(path, other.to_string())),
+            other => Problem::at(path, other.to_string()),
+        };
+        if !self.problems.contains(&problem) {
+            self.problems.push(problem);
         }
     }
 

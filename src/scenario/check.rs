@@ -3,9 +3,11 @@
 use super::diagnose::Problem;
 use super::estimate::Estimate;
 use super::{Class, Scenario};
+use crate::cluster::LARGEST;
 use crate::kernel::Queue;
 use crate::optimiser::Optimiser;
 use crate::record::Gradients;
+use std::collections::BTreeSet;
 
 /// More memory than this is refused before it is asked for.
 pub const MAX_MEMORY_BYTES: f64 = 16.0 * (1u64 << 30) as f64;
@@ -25,6 +27,10 @@ pub fn check(scenario: &Scenario, quantities: &[&str]) -> Vec<Problem> {
         let message = format!("version {} is too large to count on from", scenario.start_version);
         problems.push(Problem::at("start_version", message).help(format!("start at {MAX_VERSION} or below")));
     }
+    if let Some(place) = scenario.start.iter().position(|w| w.get().abs() > LARGEST) {
+        let message = format!("{:e} is too large to compute with", scenario.start[place].get());
+        problems.push(Problem::at(&format!("start.{place}"), message).help(format!("at most {LARGEST:e}")));
+    }
     if let Err(error) = Optimiser::new(&scenario.optimiser, 0) {
         problems.push(Problem::at("optimiser", error.to_string()));
     }
@@ -41,9 +47,13 @@ fn workers(scenario: &Scenario) -> Vec<Problem> {
         let message = format!("{} workers are more than one run can have", scenario.worker_count());
         problems.push(Problem::at("workers", message).help(format!("lower the counts to at most {most} in all")));
     }
-    let names = scenario.class_names();
-    for (number, name) in names.iter().enumerate() {
-        if names[..number].contains(name) {
+    let mut seen = BTreeSet::new();
+    for (number, name) in scenario.class_names().iter().enumerate() {
+        if name.chars().any(char::is_control) {
+            let path = format!("workers.{number}.name");
+            problems.push(Problem::at(&path, "a control character in a name").help("use printable characters"));
+        }
+        if !seen.insert(name.clone()) {
             let path = format!("workers.{number}.name");
             problems.push(Problem::at(&path, format!("two classes are called `{name}`")).help("rename one of them"));
         }
@@ -54,7 +64,8 @@ fn workers(scenario: &Scenario) -> Vec<Problem> {
 /// Whether the gradients of a class take any time, as far as the means of their delays tell.
 pub fn cycle(number: usize, class: &Class, mean_s: f64) -> Option<Problem> {
     // Below half a nanosecond, every delay rounds to nothing, and the clock would stand still for ever.
-    (mean_s < 1e-9).then(|| {
+    // A mean that is no number is that of no time at all, infinitely often.
+    (mean_s.is_nan() || mean_s < 1e-9).then(|| {
         let name = class.name.clone().unwrap_or_else(|| number.to_string());
         Problem::at(&format!("workers.{number}.compute"), format!("gradients of class `{name}` take no time at all"))
             .help("give compute, network or service a mean of at least 1e-9 s, the clock's resolution")
@@ -74,6 +85,10 @@ fn stop(scenario: &Scenario) -> Vec<Problem> {
         let message = format!("{} s do not fit the virtual clock", time.get());
         problems.push(Problem::at("stop.time_s", message).help("stop at 2305843009 s (73 years) or before"));
     }
+    if stop.time_s.is_some_and(|time| time.get() < 1e-9) {
+        problems
+            .push(Problem::at("stop.time_s", "the run ends before the clock can move").help("stop at 1e-9 s or later"));
+    }
     problems
 }
 
@@ -90,6 +105,12 @@ fn record(scenario: &Scenario) -> Vec<Problem> {
     {
         let message = format!("the window ends ({}) before it begins ({})", last.get(), first.get());
         problems.push(Problem::at("record.gradients", message).help("swap first and last"));
+    }
+    if let (Gradients::Window { first, .. }, Some(updates)) = (record.gradients, scenario.stop.updates)
+        && first.get() > updates.get()
+    {
+        let message = format!("the window begins at step {}, after the last", first.get());
+        problems.push(Problem::at("record.gradients", message).help(format!("the run ends at step {}", updates.get())));
     }
     for (number, question) in record.what_if.iter().enumerate() {
         let path = format!("record.what_if.{number}");

@@ -59,7 +59,11 @@ impl Source {
     /// # Errors
     /// If it cannot be read, is larger than 1 MiB, or is not UTF-8.
     pub fn read(path: &Path) -> Result<Source> {
-        let bytes = std::fs::metadata(path).map_err(|source| Error::io(path, source))?.len();
+        let metadata = std::fs::metadata(path).map_err(|source| Error::io(path, source))?;
+        if !metadata.is_file() {
+            return Err(Error::Scenario(format!("error: {}: is no regular file", path.display())));
+        }
+        let bytes = metadata.len();
         if bytes > MAX_BYTES {
             return Err(Error::Scenario(format!(
                 "error: {}: {bytes} bytes are no scenario; the limit is 1 MiB (put measurements in a .csv or .parquet file)",
@@ -123,6 +127,7 @@ impl Source {
 
     /// The error that shows `problems` of this text.
     pub fn refuse(&self, problems: &[Located]) -> Error {
+        let problems = &problems[..problems.len().min(MAX_PROBLEMS)];
         Error::Scenario(render(&self.path.to_string_lossy(), &self.text, problems, self.colour))
     }
 }
@@ -152,16 +157,16 @@ pub fn print(scenario: &Scenario) -> Result<String> {
 /// misses it, just after its last field.
 fn culprit<'a>(root: &'a Entry, error: &SpannedError, span: &std::ops::Range<usize>) -> Option<&'a Entry> {
     match error.code {
-        ron::Error::MissingStructField { .. } => enclosing(root, span.end),
+        ron::Error::MissingStructField { .. } => enclosing(root, span.start),
         _ => root.innermost(span.start),
     }
 }
 
-/// The innermost entry with brackets around the byte before `offset`.
+/// The innermost entry, field or list element, whose closing bracket, or something before it, is at `offset`.
 fn enclosing(entry: &Entry, offset: usize) -> Option<&Entry> {
-    let around = |child: &&Entry| child.bracketed && child.span.start < offset && offset <= child.span.end;
+    let around = |child: &&Entry| child.bracketed() && child.span.start < offset && offset < child.span.end;
     let child = entry.children.iter().find(around)?;
-    Some(enclosing(child, offset).unwrap_or(child))
+    enclosing(child, offset).or_else(|| child.stands_alone(entry).then_some(child))
 }
 
 /// `text` with the entry, and the comma after it, replaced by blanks.
@@ -201,60 +206,65 @@ fn offset(text: &str, position: Position) -> usize {
     (line + column).min(text.len())
 }
 
-/// What RON's error means, and what to do.
+/// A mistake that RON found, at its place.
 fn describe(text: &str, error: &SpannedError, span: std::ops::Range<usize>) -> Located {
-    let list = |names: &[&str]| names.join(", ");
-    let (message, help) = match &error.code {
-        ron::Error::NoSuchStructField { expected, found, .. } => {
-            (format!("unknown field `{found}`"), suggest(found, expected, "the fields here are"))
-        }
-        ron::Error::NoSuchEnumVariant { expected, found, .. } => {
-            (format!("unknown name `{found}`"), suggest(found, expected, "expected one of"))
-        }
-        ron::Error::MissingStructField { field, .. } => {
-            (format!("field `{field}` is missing"), Some(format!("add `{field}: …` before this bracket")))
-        }
-        ron::Error::DuplicateStructField { field, .. } => {
-            (format!("field `{field}` is given twice"), Some("keep one of the two".to_owned()))
-        }
-        ron::Error::Message(message) => (message.clone(), None),
-        ron::Error::InvalidValueForType { expected, found } => (format!("expected {expected}, found {found}"), None),
-        ron::Error::IntegerOutOfBounds => {
-            ("this whole number does not fit".to_owned(), Some("give one from 0 to 18446744073709551615".to_owned()))
-        }
-        ron::Error::ExceededRecursionLimit => (
-            "brackets are nested too deeply".to_owned(),
-            Some("flatten this; scenarios need about ten levels".to_owned()),
-        ),
-        ron::Error::ExpectedDifferentStructName { expected, found } => {
-            (format!("expected `{expected}(…)`, found `{found}`"), Some(list(&["write the document as Scenario( … )"])))
-        }
-        ron::Error::TrailingCharacters => (
-            "there is something after the end of the scenario".to_owned(),
-            Some("remove it, or the bracket before it".to_owned()),
-        ),
-        ron::Error::Eof => ("the file ends too early".to_owned(), Some("a closing bracket is missing".to_owned())),
-        ron::Error::ExpectedComma => match number_around(text, span.start) {
-            Some(place) => {
-                let message = format!("expected a whole number, got {}", &text[place.clone()]);
-                return Located { span: place, message, help: Some("leave out the fraction".to_owned()) };
-            }
-            None => ("expected a comma".to_owned(), Some("separate fields and list elements by commas".to_owned())),
-        },
-        ron::Error::ExpectedArray => {
-            ("expected a list".to_owned(), Some("write it in square brackets: [ … ]".to_owned()))
-        }
-        ron::Error::ExpectedFloat | ron::Error::ExpectedInteger => {
-            ("expected a number".to_owned(), Some("write it plainly, as 1.5 or 2e-3, without quotes".to_owned()))
-        }
-        other => (other.to_string(), Some("`laggard list` shows how every part is written".to_owned())),
-    };
+    let span = text.floor_char_boundary(span.start)..text.floor_char_boundary(span.end);
+    if let (ron::Error::ExpectedComma, Some(place)) = (&error.code, number_around(text, span.start)) {
+        let message = format!("expected a whole number, got {}", &text[place.clone()]);
+        return Located { span: place, message, help: Some("leave out the fraction".to_owned()) };
+    }
+    let (message, help) = meaning(&error.code);
     // Point at the thing itself: without the blanks before it, and with the sign of a number.
     let shown = text.get(span.clone()).unwrap_or_default();
     let sign = usize::from(text[..span.start].ends_with('-'));
     let start = span.start + (shown.len() - shown.trim_start().len()) - sign;
     let end = span.end.min(start + shown.trim().lines().next().map_or(1, |line| line.len().max(1)));
     Located { span: start.min(span.end)..end.max(start.min(span.end)), message, help }
+}
+
+/// What RON's error means, and what to do.
+fn meaning(code: &ron::Error) -> (String, Option<String>) {
+    let (message, help) = match code {
+        ron::Error::NoSuchStructField { expected, found, .. } => {
+            return (format!("unknown field `{found}`"), Some(suggest(found, expected, "the fields here are")));
+        }
+        ron::Error::NoSuchEnumVariant { expected, found, .. } => {
+            return (format!("unknown name `{found}`"), Some(suggest(found, expected, "expected one of")));
+        }
+        ron::Error::MissingStructField { field, .. } => {
+            return (format!("field `{field}` is missing"), Some(format!("add `{field}: …` before this bracket")));
+        }
+        ron::Error::DuplicateStructField { field, .. } => {
+            return (format!("field `{field}` is given twice"), Some("keep one of the two".to_owned()));
+        }
+        ron::Error::ExpectedDifferentStructName { expected, found } => {
+            let help = "write the document as Scenario( … )".to_owned();
+            return (format!("expected `{expected}(…)`, found `{found}`"), Some(help));
+        }
+        ron::Error::InvalidValueForType { expected, found } => {
+            return (format!("expected {expected}, found {found}"), None);
+        }
+        ron::Error::Message(message) => return (message.clone(), None),
+        ron::Error::IntegerOutOfBounds => ("this whole number does not fit", "give one from 0 to 18446744073709551615"),
+        ron::Error::ExceededRecursionLimit => {
+            ("brackets are nested too deeply", "flatten this; scenarios need about ten levels")
+        }
+        ron::Error::TrailingCharacters => {
+            ("there is something after the end of the scenario", "remove it, or the bracket before it")
+        }
+        ron::Error::Eof => ("the file ends too early", "a closing bracket is missing"),
+        ron::Error::ExpectedComma => ("expected a comma", "separate fields and list elements by commas"),
+        ron::Error::ExpectedArray => ("expected a list", "write it in square brackets: [ … ]"),
+        ron::Error::ExpectedFloat => ("expected a number", "write it plainly, as 1.5 or 2e-3, without quotes"),
+        ron::Error::ExpectedInteger | ron::Error::InvalidIntegerDigit { .. } => {
+            ("expected a whole number", "write it in digits, as 1000 or 1_000")
+        }
+        ron::Error::ExpectedNamedStructLike("Scenario") => {
+            ("expected `Scenario(…)`", "the file is empty, or begins with something else; README.md shows a scenario")
+        }
+        other => return (other.to_string(), Some("`laggard list` shows how every part is written".to_owned())),
+    };
+    (message.to_owned(), Some(help.to_owned()))
 }
 
 /// The number with a fraction around a byte of the text, if that is what stands there: where a whole number is wanted, RON
@@ -264,7 +274,9 @@ fn number_around(text: &str, at: usize) -> Option<std::ops::Range<usize>> {
     let start = text[..at].trim_end_matches(digit).len();
     let end = text.len() - text[at..].trim_start_matches(digit).len();
     let number = &text[start..end];
-    (number.len() > 1 && number.contains('.') && number.parse::<f64>().is_ok()).then_some(start..end)
+    // Reading stopped at the point itself: elsewhere it really is a comma that is missing.
+    let stopped = text[at..].trim_start_matches('.').len() < text[at..].len() || text[..at].ends_with('.');
+    (stopped && number.contains('.') && number.parse::<f64>().is_ok()).then_some(start..end)
 }
 
 /// The field that an unknown one was probably meant to be: that it is missing then is the same mistake.
@@ -283,7 +295,7 @@ fn closest<'a>(found: &str, names: &[&'a str]) -> Option<&'a str> {
 }
 
 /// The likeliest of the names meant, and all of them.
-fn suggest(found: &str, names: &[&str], intro: &str) -> Option<String> {
+fn suggest(found: &str, names: &[&str], intro: &str) -> String {
     let all = format!("{intro}: {}", names.join(", "));
-    Some(closest(found, names).map_or(all.clone(), |name| format!("did you mean `{name}`? {all}")))
+    closest(found, names).map_or(all.clone(), |name| format!("did you mean `{name}`? {all}"))
 }

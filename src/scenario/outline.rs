@@ -13,8 +13,8 @@ pub struct Entry {
     pub span: Range<usize>,
     /// Its value.
     pub value: Range<usize>,
-    /// Whether its value has brackets.
-    pub bracketed: bool,
+    /// The bracket that its value opens with, if it has any.
+    pub bracket: Option<char>,
     /// What stands in them.
     pub children: Vec<Entry>,
 }
@@ -31,7 +31,7 @@ struct Open {
     start: Option<usize>,
     end: usize,
     colon: Option<usize>,
-    bracketed: bool,
+    bracket: Option<char>,
     children: Vec<Entry>,
 }
 
@@ -44,13 +44,13 @@ impl Open {
     fn close_entry(&mut self, text: &str) {
         let children = std::mem::take(&mut self.children);
         let colon = self.colon.take();
-        let bracketed = std::mem::take(&mut self.bracketed);
+        let bracket = self.bracket.take();
         let Some(start) = self.start.take() else { return };
         let name = colon.map(|colon| text[start..colon].trim().to_owned());
         let after = colon.map_or(start, |colon| colon + 1);
         let blank = text[after..self.end].len() - text[after..self.end].trim_start().len();
         let value = after + blank..self.end;
-        self.entries.push(Entry { name, span: start..self.end, value, bracketed, children });
+        self.entries.push(Entry { name, span: start..self.end, value, bracket, children });
     }
 }
 
@@ -69,7 +69,7 @@ pub fn outline(text: &str) -> Entry {
             b')' | b']' | b'}' if deeper > 0 => deeper -= 1,
             b'(' | b'[' | b'{' => {
                 top.reach(at, next);
-                top.bracketed = true;
+                top.bracket = Some(char::from(bytes[at]));
                 stack.push(Open::default());
             }
             b')' | b']' | b'}' if nested => {
@@ -101,7 +101,7 @@ pub fn outline(text: &str) -> Entry {
             }
             None => {
                 let children = open.entries.pop().map(|root| root.children).unwrap_or_default();
-                return Entry { name: None, span: 0..text.len(), value: 0..text.len(), bracketed: true, children };
+                return Entry { name: None, span: 0..text.len(), value: 0..text.len(), bracket: None, children };
             }
         }
     }
@@ -173,11 +173,21 @@ impl Entry {
         child.map_or(self, |child| child.find(rest))
     }
 
-    /// The innermost entry that contains the byte at `offset`; none if only the whole document does.
+    /// Whether its value has brackets.
+    pub fn bracketed(&self) -> bool {
+        self.bracket.is_some()
+    }
+
+    /// Whether it can be taken out of `parent`: fields and list elements can, the content of `Constant(…)` cannot.
+    pub fn stands_alone(&self, parent: &Entry) -> bool {
+        self.name.is_some() || parent.bracket == Some('[')
+    }
+
+    /// The innermost field or list element that contains the byte at `offset`; none if only the whole document does.
     pub fn innermost(&self, offset: usize) -> Option<&Entry> {
         // An entry's closing bracket belongs to it, and an error at its end is about it.
         let child = self.children.iter().find(|child| child.span.start <= offset && offset <= child.span.end)?;
-        Some(child.innermost(offset).unwrap_or(child))
+        child.innermost(offset).or_else(|| child.stands_alone(self).then_some(child))
     }
 }
 

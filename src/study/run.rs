@@ -2,10 +2,10 @@
 
 use crate::cluster::{Ended, Model, Simulation};
 use crate::data::Files;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::output::{Stamp, summary_numbers};
 use crate::record::{Recorder, Recording, RowSink, Summary};
-use crate::scenario::{Estimate, Located, Scenario, Source, build, print};
+use crate::scenario::{Estimate, Located, Problem, Scenario, Source, build, print};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -21,6 +21,8 @@ pub struct Prepared {
     pub model: Model,
     /// What it will cost.
     pub estimate: Estimate,
+    /// Its text, for messages.
+    pub source: Source,
     /// Every file that it was made from.
     pub inputs: Vec<PathBuf>,
     /// What its files will say of their origin.
@@ -98,7 +100,15 @@ impl Prepared {
             fingerprint: None,
         };
         let inputs = std::iter::once(source.path.clone()).chain(files.paths()).collect();
-        Ok(Prepared { scenario, model, estimate, inputs, stamp })
+        Ok(Prepared { scenario, model, estimate, source: source.clone(), inputs, stamp })
+    }
+}
+
+/// An error of the clock, at the field of the scenario that it is due to.
+fn locate(source: &Source, error: Error) -> Error {
+    match error {
+        Error::Clock { message, field } => source.refuse(&[Problem::at(&field, message).locate(&source.text)]),
+        other => other,
     }
 }
 
@@ -111,12 +121,12 @@ pub fn run<S: RowSink>(
     sink: S,
     mut proceed: impl FnMut(&Simulation) -> bool,
 ) -> Result<Outcome<S>> {
-    let Prepared { scenario, model, .. } = prepared;
+    let Prepared { scenario, model, source, .. } = prepared;
     let mut simulation = Simulation::new(model);
     let mut recorder = Recorder::new(&scenario.record, &simulation, sink);
     let slice = (SLICE / (simulation.parameters().len() as u64 + 15)).max(1);
     let ended: Ended = loop {
-        if let Some(ended) = simulation.advance(slice, &mut recorder)? {
+        if let Some(ended) = simulation.advance(slice, &mut recorder).map_err(|error| locate(&source, error))? {
             break ended;
         }
         if !proceed(&simulation) {

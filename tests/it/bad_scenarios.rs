@@ -51,7 +51,25 @@ const BAD: &[(&str, &str, &str)] = &[
     ("stop: (updates: 10),\n)\n", "stop: (updates: 10),\n)\n«)", "after the end"),
     ("start: [1.0],", "start: [1.0]", "expected a comma"),
     ("Scenario(", "«Scene(", "Scene"),
+    ("updates: 10", "updates: «1e3", "expected a whole number"),
+    ("start: [1.0]", "start: [1.0 2.0]", "expected a comma"),
     // Parts that do not fit each other.
+    ("start: [1.0]", "start: [«1e200]", "too large to compute with"),
+    ("start: [1.0]", "record: (gradients: «Window(first: 11, last: 12))", "after the last"),
+    ("updates: 10", "time_s: «1e-300", "before the clock can move"),
+    ("count: 2", "name: «\"a\\u{1b}[31m\"", "control character"),
+    ("Constant(1.0)", "«Gamma(mean: 1.0, cv: 1e9)", "out of range: 0.001 to 100"),
+    ("Constant(1.0)", "«Autoregressive(correlation: 0.9, law: Gamma(mean: 1.0, cv: 1e-9))", "out of range"),
+    ("Constant(1.0)", "«Erlang(shape: 3, mean: 0.0)", "Erlang: the mean must be above 0"),
+    ("Constant(1.0)", "«LogNormal(mean: 1.0, cv: 1e-300)", "out of range"),
+    ("Constant(1.0)", "«Weibull(shape: 1e-9, scale: 1.0)", "the shape must be"),
+    ("Constant(1.0)", "«Pareto(minimum: 0.0, shape: 2.0)", "the minimum must be above 0"),
+    (
+        "Constant(1.0)",
+        "«PerWorker(factor: Constant(0.0), law: Pareto(minimum: 1.0, shape: 0.5))",
+        "take no time at all",
+    ),
+    ("start: [1.0]", "noise: «MiniBatch(size: 18446744073709551615)", "give at most 10000000"),
     ("start: [1.0]", "start: «[1.0, 2.0]", "start has length 2, but the objective has dimension 1"),
     ("[(count: 2, compute: Constant(1.0))]", "«[]", "there are no workers"),
     ("count: 2", "count: 3000000", "3000000 workers are more than one run can have"),
@@ -202,6 +220,42 @@ fn fields_that_do_not_fit_each_other_are_shown_at_once() {
     assert_eq!(message.matches("error: ").count(), 4, "{message}");
 }
 
+/// One mistake is one message, wherever it is nested, and whatever follows from looking past it.
+#[test]
+fn a_mistake_has_no_echo() {
+    let line = |workers: &str, rest: &str| {
+        format!(
+            "Scenario(objective: Quadratic(curvature: 1.0), optimiser: [Sgd(learning_rate: 0.1)], workers: [{workers}], {rest})"
+        )
+    };
+    let cases = [
+        line(
+            "(compute: PerWorker(factor: Constant(1.0), law: Autoregressive(correlation: 1.0, law: Constant(1.0))))",
+            "stop: (updates: 1)",
+        ),
+        line("(compute: Mixture(parts: [(weight: 1.0, law: Constant(-1.0))]))", "stop: (updates: 1)"),
+        line("(compute: Constant(1.0))", "stop: (updates: Some(0))"),
+        line("(compute: Constant(1.0))", "stop: (updates: 1), record: (trajectory: Points(0))"),
+        line("(compute: Constant(1.0))", "stop: (updates: 1)").replace("Sgd", "Schedule(Warmup(updates: 0)), Sgd"),
+        line("(compute: Constant(1.0))", "stop: (updates: 1)").replace("curvature: 1.0", "curvature: -1.0"),
+        line(
+            "(compute: Constant(1.0)), (compute: Constant(2.0))",
+            "network: (download: Uniform(low: 3.0, high: 2.0)), stop: (updates: 1)",
+        ),
+    ];
+    for text in cases {
+        let message = message(&text);
+        assert_eq!(message.matches("error: ").count(), 1, "{message}");
+    }
+}
+
+#[test]
+fn no_more_mistakes_are_shown_than_a_person_will_read() {
+    let classes = "(name: \"a\", compute: Constant(1.0)),".repeat(2000);
+    let text = GOOD.replace("[(count: 2, compute: Constant(1.0))]", &format!("[{classes}]"));
+    assert_eq!(message(&text).matches("error: ").count(), 50);
+}
+
 #[test]
 fn nesting_without_end_is_refused() {
     for (open, close) in [("Scaled(factor: 1.0, law: ", ")"), ("Sum(laws: [", "])")] {
@@ -217,10 +271,24 @@ fn nesting_without_end_is_refused() {
 fn a_delay_beyond_the_clock_is_an_error_of_the_scenario() {
     let text =
         GOOD.replace("Constant(1.0)", "Pareto(minimum: 1.0, shape: 0.01)").replace("updates: 10", "updates: 1000");
-    let prepared = Prepared::new(&source(&text), None, None).unwrap();
+    let error = run_error(&text);
+    assert!(error.contains("the virtual clock cannot show") && error.contains("test.ron:5:15"), "{error}");
+}
+
+/// The error with which a scenario that passes every check ends all the same.
+fn run_error(text: &str) -> String {
+    let prepared = Prepared::new(&source(text), None, None).unwrap_or_else(|error| panic!("{error}"));
     let error = laggard::study::run(prepared, laggard::output::NoRows, |_| true).map(|_| ()).unwrap_err();
     assert_eq!(error.exit_code(), 2);
-    assert!(error.to_string().contains("the virtual clock cannot show"), "{error}");
+    error.to_string()
+}
+
+#[test]
+fn a_clock_that_stands_still_is_an_error_and_not_for_ever() {
+    // Nine draws in ten round to no time at all, but their mean does not.
+    let law = "Mixture(parts: [(weight: 1.0, law: Constant(0.0)), (weight: 1e-12, law: Constant(1e6))])";
+    let text = GOOD.replace("Constant(1.0)", law).replace("updates: 10", "time_s: 5.0");
+    assert!(run_error(&text).contains("the virtual clock stands still at 0e0 s"), "{}", run_error(&text));
 }
 
 /// The same through the program: what it prints, its exit code, and that it leaves nothing behind.
@@ -257,9 +325,11 @@ fn files_that_are_no_text_are_refused() {
     let (code, stderr) = run("large.ron", &vec![b' '; 2 << 20]);
     assert!(code == Some(2) && stderr.contains("the limit is 1 MiB"), "{stderr}");
     let (code, stderr) = run("empty.ron", b"");
-    assert!(code == Some(2) && stderr.contains("empty.ron:1:1"), "{stderr}");
+    assert!(code == Some(2) && stderr.contains("empty.ron:1:1") && stderr.contains("the file is empty"), "{stderr}");
     let (code, stderr) = run("mark.ron", format!("\u{feff}{GOOD}").as_bytes());
     assert_eq!((code, stderr.as_str()), (Some(0), ""));
     let output = Command::new(env!("CARGO_BIN_EXE_laggard")).args(["run", "nowhere.ron"]).output().unwrap();
     assert_eq!(output.status.code(), Some(3));
+    let output = Command::new(env!("CARGO_BIN_EXE_laggard")).args(["check", "/dev/zero"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
 }

@@ -83,6 +83,7 @@ fn exit_codes_tell_how_it_went() {
     assert_eq!(code("Scenario()"), Some(2));
     assert_eq!(laggard(&["run", "nowhere.ron"]).status.code(), Some(3));
     assert_eq!(laggard(&["fly"]).status.code(), Some(2));
+    assert_eq!(laggard(&["list", "nonsense"]).status.code(), Some(2));
     assert_eq!(laggard(&["run"]).status.code(), Some(2));
     assert_eq!(laggard(&["--version"]).status.code(), Some(0));
 }
@@ -130,9 +131,14 @@ fn list_names_everything_and_can_be_searched() {
 
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
-    let script = format!("'{}' list | head -n 1; exit ${{PIPESTATUS[0]}}", env!("CARGO_BIN_EXE_laggard"));
-    let output = Command::new("bash").args(["-c", &script]).output().unwrap();
+    let bash = |script: &str| {
+        Command::new("bash").current_dir(env!("CARGO_MANIFEST_DIR")).args(["-c", script]).output().unwrap()
+    };
+    let program = env!("CARGO_BIN_EXE_laggard");
+    let output = bash(&format!("'{program}' list | head -n 1; exit ${{PIPESTATUS[0]}}"));
     assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()));
+    let output = bash(&format!("'{program}' run scenarios/overshoot.ron --json 2>/dev/full"));
+    assert_eq!(output.status.code(), Some(0));
 }
 
 /// The first Ctrl-C ends the run where it is; what was simulated until then is written and marked.
@@ -165,7 +171,8 @@ fn an_interrupted_run_keeps_what_it_has() {
 /// Every line of output that the README shows is in what its commands print.
 #[test]
 fn the_readme_shows_what_is_printed() {
-    let printed = ["overshoot", "pai"].map(|name| stdout(&laggard(&["run", &format!("scenarios/{name}.ron")]))).concat();
+    let printed =
+        ["overshoot", "pai"].map(|name| stdout(&laggard(&["run", &format!("scenarios/{name}.ron")]))).concat();
     let readme = std::fs::read_to_string(format!("{}/README.md", env!("CARGO_MANIFEST_DIR"))).unwrap();
     let shown: Vec<&str> = readme.split("```text\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert!(shown.len() >= 2);

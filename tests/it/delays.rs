@@ -227,6 +227,7 @@ fn files_that_are_no_measurements_are_refused_with_the_reason() {
     write("ragged.csv", "seconds,other\n1.0\n");
     write("times.txt", "seconds\n1.0\n");
     write("broken.parquet", "this is no Parquet");
+    std::fs::create_dir(folder.path().join("folder.csv")).unwrap();
     let files = Files::beside(folder.path());
     let cases = [
         ("empty.csv", "has no rows"),
@@ -235,6 +236,7 @@ fn files_that_are_no_measurements_are_refused_with_the_reason() {
         ("nan.csv", "row 2: NaN is not finite"),
         ("ragged.csv", "found record with 1 field"),
         ("times.txt", "ends in .csv or .parquet"),
+        ("folder.csv", "is no regular file"),
         ("missing.csv", "No such file"),
         ("broken.parquet", "broken.parquet"),
     ];

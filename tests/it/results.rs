@@ -149,7 +149,8 @@ fn a_folder_that_cannot_be_written_is_found_before_the_run() {
     std::fs::write(&file, SCENARIO).unwrap();
     let blocked = folder.path().join("taken");
     std::fs::write(&blocked, "a file, not a folder").unwrap();
-    for out in [blocked.clone(), blocked.join("inside"), "/proc/laggard".into()] {
+    let long = folder.path().join("new").join("a".repeat(300));
+    for out in [blocked.clone(), blocked.join("inside"), "/proc/laggard".into(), long] {
         let output = run(&[&file, Path::new("--out"), &out]);
         let message = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(3), "{}: {message}", out.display());
