@@ -15,13 +15,14 @@ pub struct Options {
 }
 
 /// Every part of a scenario that has variants, with them.
-const PARTS: [(&str, &[Entry]); 11] = [
+const PARTS: [(&str, &[Entry]); 12] = [
     ("objective: what is minimised", objective::CATALOGUE),
     ("curvatures of Diagonal", Spectrum::CATALOGUE),
     ("data of LeastSquares, Logistic and Softmax", Data::CATALOGUE),
     ("noise: what makes gradients stochastic", Noise::CATALOGUE),
     ("optimiser: a chain of these", optimiser::CATALOGUE),
     ("schedules of Schedule", optimiser::SCHEDULES),
+    ("discounts of Discount, by lag", optimiser::DISCOUNTS),
     ("protocol: who waits for whom", protocol::CATALOGUE),
     ("compute, download, upload, service: laws of delay", delay::CATALOGUE),
     ("record, gradients: rows of single gradients", Gradients::CATALOGUE),

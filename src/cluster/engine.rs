@@ -433,6 +433,7 @@ impl Simulation {
             lag: gradient.lag(),
             worker: gradient.worker,
             parameters: self.snapshots.current(),
+            read,
         };
         self.model.optimiser.transform(&mut self.update, &context);
         self.snapshots.release(worker.slot);

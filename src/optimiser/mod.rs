@@ -7,8 +7,10 @@ mod adaptive;
 mod elementary;
 mod momentum;
 mod schedule;
+mod staleness;
 
 pub use schedule::{CATALOGUE as SCHEDULES, Schedule};
+pub use staleness::{CATALOGUE as DISCOUNTS, Discount};
 
 use crate::catalogue::{Entry, entry};
 use crate::error::{Error, Result};
@@ -29,6 +31,8 @@ pub struct Context<'a> {
     pub worker: u32,
     /// The server's parameters just before the step.
     pub parameters: &'a [f64],
+    /// The parameters that the gradient was computed at.
+    pub read: &'a [f64],
 }
 
 /// One link of the chain, with its state.
@@ -100,6 +104,20 @@ pub enum Spec {
         rate: NonNegative,
     },
     Schedule(Schedule),
+    Discount(Discount),
+    ClipByLag {
+        norm: Positive,
+    },
+    DcAsgd {
+        lambda: NonNegative,
+    },
+    DcAsgdAdaptive {
+        lambda: NonNegative,
+        #[serde(default = "slow_decay")]
+        decay: Fraction,
+        #[serde(default = "small")]
+        epsilon: Positive,
+    },
 }
 
 fn fraction(value: f64) -> Fraction {
@@ -112,6 +130,14 @@ fn epsilon() -> Positive {
 
 fn decay() -> Fraction {
     fraction(0.9)
+}
+
+fn slow_decay() -> Fraction {
+    fraction(0.95)
+}
+
+fn small() -> Positive {
+    Positive::new(1e-7).unwrap_or_else(|reason| unreachable!("{reason}"))
 }
 
 fn beta_1() -> Fraction {
@@ -154,6 +180,18 @@ pub const CATALOGUE: &[Entry] = &[
         "u ← factor(step) · u: Warmup, Staircase, Cosine, InverseTime or InverseSqrt",
         "Schedule(Warmup(updates: 100))",
     ),
+    entry(
+        "Discount",
+        "u ← s(lag) · u: Inverse, Polynomial, Hinge, HalfLife or Cutoff",
+        "Discount(Polynomial(exponent: 0.5))",
+    ),
+    entry("ClipByLag", "u ← u · min(1, norm / ((1 + τ)‖u‖)), for a lag of τ versions", "ClipByLag(norm: 10.0)"),
+    entry("DcAsgd", "delay compensation: u ← u + lambda · u² · (w_now − w_read)", "DcAsgd(lambda: 0.04)"),
+    entry(
+        "DcAsgdAdaptive",
+        "the same with lambda / √(decaying mean of u² + epsilon)",
+        "DcAsgdAdaptive(lambda: 2.0, decay: 0.95, epsilon: 1e-7)",
+    ),
 ];
 
 impl Spec {
@@ -170,12 +208,27 @@ impl Spec {
             Spec::Clip { .. } => "Clip",
             Spec::WeightDecay { .. } => "WeightDecay",
             Spec::Schedule(_) => "Schedule",
+            Spec::Discount(_) => "Discount",
+            Spec::ClipByLag { .. } => "ClipByLag",
+            Spec::DcAsgd { .. } => "DcAsgd",
+            Spec::DcAsgdAdaptive { .. } => "DcAsgdAdaptive",
         }
     }
 
     /// Whether it brings a learning rate, of which a chain needs exactly one.
     fn has_learning_rate(&self) -> bool {
-        !matches!(self, Spec::Clip { .. } | Spec::WeightDecay { .. } | Spec::Schedule(_))
+        use Spec::*;
+        match self {
+            Sgd { .. }
+            | HeavyBall { .. }
+            | Nesterov { .. }
+            | AdaGrad { .. }
+            | RmsProp { .. }
+            | Adam { .. }
+            | AdamW { .. } => true,
+            Clip { .. } | WeightDecay { .. } | Schedule(_) => false,
+            Discount(_) | ClipByLag { .. } | DcAsgd { .. } | DcAsgdAdaptive { .. } => false,
+        }
     }
 
     fn build(&self, dimension: usize) -> Box<dyn Transform> {
@@ -204,6 +257,12 @@ impl Spec {
             Spec::Clip { norm } => Box::new(elementary::Clip(norm.get())),
             Spec::WeightDecay { rate } => Box::new(elementary::WeightDecay(rate.get())),
             Spec::Schedule(schedule) => Box::new(schedule),
+            Spec::Discount(discount) => Box::new(discount),
+            Spec::ClipByLag { norm } => Box::new(staleness::ClipByLag(norm.get())),
+            Spec::DcAsgd { lambda } => Box::new(staleness::Compensation::fixed(lambda.get())),
+            Spec::DcAsgdAdaptive { lambda, decay, epsilon } => {
+                Box::new(staleness::Compensation::adaptive(lambda.get(), decay.get(), epsilon.get(), dimension))
+            }
         }
     }
 }

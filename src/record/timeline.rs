@@ -90,6 +90,7 @@ pub fn answer(question: &WhatIf, gradient: &Gradient, step: &Step) -> Result<Ans
         lag: if fresh { Span::ZERO } else { gradient.lag() },
         worker: gradient.worker,
         parameters: step.before,
+        read: if fresh { step.before } else { step.read },
     };
     let mut optimiser = match (&question.optimiser, step.optimiser) {
         (None, Some(own)) => own.clone(),

@@ -1,7 +1,8 @@
 //! The optimiser chain: each transform against its published formula, and all of them on a quadratic.
 
+use crate::support::{number, oracle, oracles, play, quadratic};
 use laggard::kernel::Span;
-use laggard::optimiser::{CATALOGUE, Context, Optimiser, SCHEDULES, Schedule, Spec};
+use laggard::optimiser::{CATALOGUE, Context, DISCOUNTS, Discount, Optimiser, SCHEDULES, Schedule, Spec};
 
 fn chain(text: &str, dimension: usize) -> Optimiser {
     let specs: Vec<Spec> = ron::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
@@ -13,7 +14,8 @@ fn updates(text: &str, w: &[f64], gradients: &[&[f64]]) -> Vec<Vec<f64>> {
     let mut optimiser = chain(text, w.len());
     let update = |(step, gradient): (usize, &&[f64])| {
         let mut update = gradient.to_vec();
-        let context = Context { updates: step as u64, lag_versions: 0, lag: Span::ZERO, worker: 0, parameters: w };
+        let context =
+            Context { updates: step as u64, lag_versions: 0, lag: Span::ZERO, worker: 0, parameters: w, read: w };
         optimiser.transform(&mut update, &context);
         update
     };
@@ -83,7 +85,7 @@ fn clipping_decay_and_schedules_change_the_update_in_the_order_written() {
 #[test]
 fn every_method_goes_down_a_quadratic_and_rests_at_its_minimum() {
     for entry in CATALOGUE {
-        let own_rate = matches!(entry.name, "Clip" | "WeightDecay" | "Schedule");
+        let own_rate = Optimiser::new(&[ron::from_str(entry.example).unwrap()], 1).is_err();
         let text = if own_rate {
             format!("[{}, Sgd(learning_rate: 0.1)]", entry.example)
         } else {
@@ -95,8 +97,14 @@ fn every_method_goes_down_a_quadratic_and_rests_at_its_minimum() {
         for step in 0..20_000 {
             let mut update = [curvature[0] * w[0], curvature[1] * w[1]];
             let parameters = w;
-            let context =
-                Context { updates: step, lag_versions: 0, lag: Span::ZERO, worker: 0, parameters: &parameters };
+            let context = Context {
+                updates: step,
+                lag_versions: 0,
+                lag: Span::ZERO,
+                worker: 0,
+                parameters: &parameters,
+                read: &parameters,
+            };
             optimiser.transform(&mut update, &context);
             (0..2).for_each(|i| w[i] -= update[i]);
         }
@@ -119,4 +127,123 @@ fn a_chain_has_exactly_one_learning_rate() {
 fn the_catalogue_has_every_transform() {
     crate::support::check_catalogue::<Spec>(CATALOGUE, |spec| spec.name());
     crate::support::check_catalogue::<Schedule>(SCHEDULES, |schedule| schedule.name());
+    crate::support::check_catalogue::<Discount>(DISCOUNTS, |discount| discount.name());
+}
+
+/// The update that a chain makes of one scalar gradient with a lag.
+fn stale(text: &str, gradient: f64, lag_versions: i64, lag_s: f64, now: f64, read: f64) -> f64 {
+    let mut update = [gradient];
+    let lag = Span::from_seconds(lag_s).unwrap();
+    let context = Context { updates: 0, lag_versions, lag, worker: 0, parameters: &[now], read: &[read] };
+    chain(text, 1).transform(&mut update, &context);
+    update[0]
+}
+
+#[test]
+fn discounts_are_the_published_functions_of_the_lag() {
+    let functions = [
+        ("T9.fedasync.const", "Polynomial(exponent: 0.0)"),
+        ("T9.fedasync.poly.a0.5", "Polynomial(exponent: 0.5)"),
+        ("T9.fedasync.poly.a1", "Polynomial(exponent: 1.0)"),
+        ("T9.fedasync.poly.a2", "Polynomial(exponent: 2.0)"),
+        ("T9.fedasync.hinge.a10.b4", "Hinge(slope: 10.0, after: 4)"),
+        ("T9.fedasync.hinge.a1.b2", "Hinge(slope: 1.0, after: 2)"),
+        ("T9.fedasync.hinge.a10.b6", "Hinge(slope: 10.0, after: 6)"),
+    ];
+    for (id, text) in functions {
+        let case = oracle(id);
+        let discount: Discount = ron::from_str(text).unwrap();
+        for (lag, expected) in case.value.as_object().unwrap() {
+            let factor = discount.factor(lag.parse().unwrap(), 0.0);
+            case.check_within(&format!("s({lag})"), factor, number(expected), 1e-12);
+        }
+        assert_eq!(discount.factor(-3, 0.0), 1.0, "a gradient from the future is not stale");
+    }
+    let factor = |text: &str, versions, seconds| ron::from_str::<Discount>(text).unwrap().factor(versions, seconds);
+    assert_eq!([0, 1, 4].map(|lag| factor("Inverse", lag, 0.0)), [1.0, 1.0, 0.25]);
+    assert_eq!([0.0, 2.0, 4.0].map(|lag_s| factor("HalfLife(seconds: 2.0)", 9, lag_s)), [1.0, 0.5, 0.25]);
+    assert_eq!([7, 8, 9].map(|lag| factor("Cutoff(after: 8)", lag, 0.0)), [1.0, 1.0, 0.0]);
+}
+
+/// The glossary's stale step under every policy, played on its cluster.
+#[test]
+fn policies_make_of_the_glossary_step_what_theory_says() {
+    let case = oracle("T9.example.policies");
+    let policies = [
+        ("plain", "Discount(Polynomial(exponent: 0.0))"),
+        ("fedbuff_sqrt_K1", "Discount(Polynomial(exponent: 0.5))"),
+        ("lr_over_lag", "Discount(Inverse)"),
+        ("lr_over_1plus_lag", "Discount(Polynomial(exponent: 1.0))"),
+        ("hinge_10_4", "Discount(Hinge(slope: 10.0, after: 4))"),
+        ("hinge_10_2", "Discount(Hinge(slope: 10.0, after: 2))"),
+        ("poly_a1", "Discount(Polynomial(exponent: 1.0))"),
+        ("drop_if_lag_gt_2", "Discount(Cutoff(after: 2))"),
+        ("drop_if_lag_gt_3", "Discount(Cutoff(after: 3))"),
+        ("dcasgd_lambda_1_4", "DcAsgd(lambda: 0.25)"),
+        ("dcasgd_lambda_0.04", "DcAsgd(lambda: 0.04)"),
+    ];
+    let path = format!("{}/scenarios/overshoot.ron", env!("CARGO_MANIFEST_DIR"));
+    let glossary = std::fs::read_to_string(path).unwrap();
+    for (name, link) in policies {
+        let question = format!("what_if: [(version: 10, optimiser: [{link}, Sgd(learning_rate: 0.5)]),");
+        let outcome = play(&glossary.replace("what_if: [", &question));
+        let (w, _) = outcome.recording.answers[0].outcome.as_ref().unwrap();
+        case.check_within(name, w[0], number(&case.value[name]), 1e-14);
+    }
+}
+
+/// Constant lag τ with a step discounted by it is plain constant delay with another step, so the thresholds are known.
+#[test]
+fn discounted_steps_are_stable_up_to_the_threshold_of_theory() {
+    for case in oracles("T9.lrscale.tau") {
+        let tau: u64 = case.id.trim_start_matches("T9.lrscale.tau").parse().unwrap();
+        let rules = [
+            ("over_tau", "Inverse"),
+            ("over_1plus", "Polynomial(exponent: 1.0)"),
+            ("over_sqrt", "Polynomial(exponent: 0.5)"),
+        ];
+        for (name, discount) in rules {
+            let threshold = number(&case.value[name]);
+            let loss = |rate: f64| {
+                let workers = format!("(count: {}, compute: Constant(1.0))", tau + 1);
+                let chain = format!("Discount({discount}), Sgd(learning_rate: {rate:?})");
+                let text = quadratic(&workers, "stop: (updates: 200000)").replace("Sgd(learning_rate: 0.001)", &chain);
+                play(&text).summary.loss
+            };
+            assert!(loss(0.99 * threshold).is_some_and(|loss| loss < 1e-6), "{} {name} is not stable below", case.id);
+            assert!(loss(1.01 * threshold).is_none_or(|loss| loss > 1e6), "{} {name} is not unstable above", case.id);
+        }
+    }
+}
+
+#[test]
+fn delay_compensation_follows_its_formula() {
+    for (id, curvature, read, now) in
+        [("T9.dcasgd.a1", 1.0, 2.0, 0.5), ("T9.dcasgd.a3", 3.0, 1.0, -0.5), ("T9.dcasgd.a1_2", 0.5, 4.0, 1.0)]
+    {
+        let case = oracle(id);
+        let lambda = number(&case.value["lambda"]);
+        let compensated = |lambda: f64| {
+            stale(
+                &format!("[DcAsgd(lambda: {lambda:?}), Sgd(learning_rate: 1.0)]"),
+                curvature * read,
+                3,
+                1.0,
+                now,
+                read,
+            )
+        };
+        case.check_within("fresh", compensated(lambda), number(&case.value["fresh"]), 1e-12);
+        case.check_within("comp_0.04", compensated(0.04), number(&case.value["comp_0.04"]), 1e-12);
+    }
+    let case = oracle("T9.dcasgda");
+    let first = stale("[DcAsgdAdaptive(lambda: 2.0), Sgd(learning_rate: 1.0)]", 2.0, 3, 1.0, 0.5, 2.0);
+    case.check_within("first step", first, number(&case.value["comp"]), 1e-11);
+}
+
+#[test]
+fn stale_steps_are_clipped_shorter() {
+    let clipped =
+        |gradient, lag| stale("[ClipByLag(norm: 4.0), Sgd(learning_rate: 1.0)]", gradient, lag, 0.0, 0.0, 0.0);
+    assert_eq!([clipped(9.0, 0), clipped(9.0, 3), clipped(-0.5, 3), clipped(9.0, -1)], [4.0, 1.0, -0.5, 4.0]);
 }
