@@ -107,8 +107,8 @@ fn what_if(rows: &[Row], answers: &[Answer]) -> String {
     let taken = |version: u64| {
         let row = rows.iter().find(|row| row.gradient.version_applied == version)?;
         Some(vec![
-            format!("{version} → {}", version + 1),
             "what happened".to_owned(),
+            format!("{version} → {}", version + 1),
             vector(&row.w_after),
             number(row.loss),
         ])
@@ -133,11 +133,11 @@ fn what_if(rows: &[Row], answers: &[Answer]) -> String {
             }
         };
         lines.push(vec![
-            format!("{version} → {}", version + 1),
             format!("{gradient}{optimiser}"),
+            format!("{version} → {}", version + 1),
             answer.outcome.as_ref().map_or("not reached".to_owned(), |(w, _)| vector(w)),
             answer.outcome.as_ref().map_or("–".to_owned(), |(_, loss)| number(*loss)),
         ]);
     }
-    plain_table(&["step", "from the same state", "w after", "f after"], lines)
+    plain_table(&["from the same state", "step", "w after", "f after"], lines)
 }
