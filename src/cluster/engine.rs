@@ -1,5 +1,6 @@
 //! The event loop: one queue, one handler for each kind of event.
 
+use super::errors;
 use super::gradient::{Causes, Fate, Gradient};
 use super::ledger::{Ledger, Tally};
 use super::model::{DelayId, Model, purpose};
@@ -7,10 +8,10 @@ use super::server::Server;
 use super::snapshots::Snapshots;
 use super::worker::{Worker, duration};
 use super::{Observer, Step};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::kernel::{Due, Fingerprint, Queue, Rank, Span, Stream, Time};
 use crate::optimiser::{Context, Optimiser};
-use crate::protocol::Protocol;
+use crate::protocol::Admission;
 
 /// The order of events at the same instant. Faults come first and observations fourth, the end of the run last.
 const ARRIVAL_OR_STEP: Rank = Rank::new(1);
@@ -141,7 +142,7 @@ impl Simulation {
         }
         self.standing = if self.now == begun { self.standing + events } else { 0 };
         if self.ended.is_none() && self.standing > MOST_STANDING + 4 * self.workers.len() as u64 {
-            return Err(stands_still(self.now, self.standing));
+            return Err(errors::stands_still(self.now, self.standing));
         }
         Ok(self.ended)
     }
@@ -150,8 +151,7 @@ impl Simulation {
     fn check_events(&self, events: u64) -> Result<()> {
         // An event schedules at most two others.
         if events.saturating_mul(2).saturating_add(self.queue.scheduled()) > Queue::MAX_EVENTS {
-            let message = format!("more than {} events in one run; stop it earlier", Queue::MAX_EVENTS);
-            return Err(Error::Clock { message, field: "stop".to_owned() });
+            return Err(errors::too_many_events());
         }
         Ok(())
     }
@@ -176,7 +176,7 @@ impl Simulation {
         }
         let numbers = 0..self.workers.len() as u32;
         for gradient in numbers.clone().filter_map(|number| self.in_flight(number)) {
-            observer.unfinished(&gradient)?;
+            observer.not_applied(&gradient)?;
         }
         let in_flight = numbers.filter_map(|number| self.in_flight(number));
         self.ledger.close(self.workers.iter().map(|worker| &worker.tally), in_flight)
@@ -242,44 +242,75 @@ impl Simulation {
         }
     }
 
-    /// A gradient reaches the server, which applies it at once, or queues it.
+    /// A gradient reaches the server, which deals with it at once, or queues it.
     #[inline(always)]
     fn on_arrival(&mut self, worker: u32, observer: &mut impl Observer) -> Result<()> {
-        match self.model.protocol {
-            Protocol::Async if self.model.service == DelayId::NONE => {
-                self.apply(worker, Span::ZERO, Span::ZERO, observer)
-            }
-            Protocol::Async => {
-                self.server.enqueue(worker);
-                self.serve_next()
-            }
+        if self.model.service != DelayId::NONE {
+            self.server.enqueue(worker);
+            return self.serve_next(observer);
         }
+        match self.admit(worker) {
+            Admission::Apply => self.apply(worker, Span::ZERO, Span::ZERO, observer),
+            Admission::Reject => self.reject(worker, Span::ZERO, observer),
+        }
+    }
+
+    /// What the protocol does with the gradient of a worker, were it applied now.
+    #[inline(always)]
+    fn admit(&self, worker: u32) -> Admission {
+        let lag = self.version as i64 - self.workers[worker as usize].version_read as i64;
+        self.model.protocol.admit(lag)
     }
 
     /// The server has finished with a gradient: its step takes effect now.
     #[inline(never)]
     fn on_served(&mut self, observer: &mut impl Observer) -> Result<()> {
         if let Some((worker, since, service)) = self.server.serving.take() {
-            let arrived = self.workers[worker as usize].arrival().unwrap_or(since);
-            self.apply(worker, since.since(arrived), service, observer)?;
+            self.apply(worker, self.queued(worker, since), service, observer)?;
         }
-        self.serve_next()
+        self.serve_next(observer)
     }
 
+    /// How long the gradient of a worker had waited for the server at the instant `since`.
+    fn queued(&self, worker: u32, since: Time) -> Span {
+        since.since(self.workers[worker as usize].arrival().unwrap_or(since))
+    }
+
+    /// Lets a free server begin on the next gradient. No other step can come between, so what is too stale is known, and
+    /// rejected, before it costs any service.
     #[inline(never)]
-    fn serve_next(&mut self) -> Result<()> {
+    fn serve_next(&mut self, observer: &mut impl Observer) -> Result<()> {
         if self.server.serving.is_some() {
             return Ok(());
         }
-        let Some(worker) = self.server.dequeue() else { return Ok(()) };
+        let worker = loop {
+            let Some(worker) = self.server.dequeue() else { return Ok(()) };
+            match self.admit(worker) {
+                Admission::Apply => break worker,
+                Admission::Reject => self.reject(worker, self.queued(worker, self.now), observer)?,
+            }
+        };
         let id = self.model.service;
         let service = duration(&mut self.model.delays, id, self.service, self.server.served);
-        let service = service.ok_or_else(|| clock_ended("the server", "server", self.now))?;
-        let done = self.now.checked_add(service).ok_or_else(|| clock_ended("the server", "server", self.now))?;
+        let service = service.ok_or_else(|| errors::clock_ended("the server", "server", self.now))?;
+        let done =
+            self.now.checked_add(service).ok_or_else(|| errors::clock_ended("the server", "server", self.now))?;
         self.server.served += 1;
         self.server.serving = Some((worker, self.now, service));
         self.queue.schedule(self.workers.len() as u32, done, ARRIVAL_OR_STEP);
         Ok(())
+    }
+
+    /// A gradient is too stale: its worker reads the current version and starts on the next one.
+    #[inline(never)]
+    fn reject(&mut self, number: u32, queue: Span, observer: &mut impl Observer) -> Result<()> {
+        let gradient = Gradient { fate: Fate::Rejected, ..self.gradient(number, queue, Span::ZERO) };
+        self.schedule_arrival(number)?;
+        let worker = &mut self.workers[number as usize];
+        self.ledger.reject(&mut worker.tally, &gradient);
+        self.snapshots.release(worker.slot);
+        self.take_snapshot(number);
+        observer.not_applied(&gradient)
     }
 
     /// A worker that has joined reads the current version and starts on its first gradient.
@@ -295,9 +326,9 @@ impl Simulation {
     fn schedule_arrival(&mut self, number: u32) -> Result<()> {
         let worker = &mut self.workers[number as usize];
         worker.read = self.now;
-        let arrival = worker
-            .draw_delays(&mut self.model.delays)
-            .ok_or_else(|| clock_ended(&format!("worker {number}"), &format!("workers.{}", worker.class), self.now))?;
+        let arrival = worker.draw_delays(&mut self.model.delays).ok_or_else(|| {
+            errors::clock_ended(&format!("worker {number}"), &format!("workers.{}", worker.class), self.now)
+        })?;
         self.ledger.start(&mut worker.tally);
         self.queue.schedule(number, arrival, ARRIVAL_OR_STEP);
         Ok(())
@@ -460,27 +491,4 @@ impl Simulation {
 #[cold]
 fn remember(seen: &mut [Vec<f64>; 3], now: [&[f64]; 3]) {
     seen.iter_mut().zip(now).for_each(|(seen, now)| seen.copy_from_slice(now));
-}
-
-#[cold]
-fn clock_ended(who: &str, field: &str, now: Time) -> Error {
-    let year = 365.25 * 86_400.0;
-    let message = format!(
-        "after {:e} s of virtual time {who} drew a delay that the virtual clock cannot show: one delay takes at most \
-         {:.0} years, and the clock ends after {:.0}; give its laws a lighter tail",
-        now.seconds(),
-        Span::MAX.seconds() / year,
-        Time::MAX.seconds() / year,
-    );
-    Error::Clock { message, field: field.to_owned() }
-}
-
-#[cold]
-fn stands_still(now: Time, events: u64) -> Error {
-    let message = format!(
-        "the virtual clock stands still at {:e} s: {events} events have happened there; some worker's delays are all \
-         shorter than a nanosecond, give them a mean of at least 1e-9 s",
-        now.seconds()
-    );
-    Error::Clock { message, field: "workers".to_owned() }
 }

@@ -10,6 +10,8 @@ pub struct Tally {
     pub started: u64,
     /// Of these, how many were applied: the worker's iteration clock.
     pub applied: u64,
+    /// And how many were rejected.
+    pub rejected: u64,
     /// Sum of the weights of those applied.
     pub weight: f64,
     /// Sum of the lags in versions of those applied.
@@ -25,6 +27,7 @@ impl Tally {
     pub fn fates(&self) -> [u64; FATES.len()] {
         let mut fates = [0; FATES.len()];
         fates[Fate::Applied as usize] = self.applied;
+        fates[Fate::Rejected as usize] = self.rejected;
         fates[Fate::InFlight as usize] = u64::from(self.in_flight);
         fates
     }
@@ -65,6 +68,13 @@ impl Ledger {
         self.exposure += self.in_flight as i64 - 1;
         self.glimpsed.0 += i128::from(self.exposure - self.ended_lag);
         self.glimpsed.1 += self.in_flight;
+    }
+
+    /// A gradient was rejected, after its worker had started on the next one: no version changed.
+    pub fn reject(&mut self, tally: &mut Tally, gradient: &Gradient) {
+        tally.rejected += 1;
+        self.in_flight -= 1;
+        self.ended_lag += gradient.lag_versions();
     }
 
     /// The mean lag in versions, so far, of the gradients in flight just after each step. It differs from the lag at
@@ -143,6 +153,16 @@ mod tests {
         let in_flight = [gradient(0, 1, 1, Fate::InFlight), gradient(1, 0, 1, Fate::InFlight)];
         assert!(ledger.close(tallies.iter(), in_flight.into_iter()).is_ok());
         assert_eq!(ledger.in_flight_lag(), Some(0.5));
+    }
+
+    #[test]
+    fn a_rejected_gradient_ends_without_a_step() {
+        let (mut ledger, mut tallies) = books();
+        ledger.start(&mut tallies[1]);
+        ledger.reject(&mut tallies[1], &gradient(1, 0, 1, Fate::Rejected));
+        assert_eq!(tallies[1].fates(), [0, 1, 0, 0, 0, 0, 1]);
+        let in_flight = [gradient(0, 1, 1, Fate::InFlight), gradient(1, 1, 1, Fate::InFlight)];
+        assert!(ledger.close(tallies.iter(), in_flight.into_iter()).is_ok());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The model: workers, network and server on the virtual clock, and the life of every gradient.
 
 mod engine;
+mod errors;
 mod gradient;
 mod ledger;
 mod model;
@@ -37,11 +38,11 @@ pub trait Observer {
     /// If what was seen cannot be written down; this ends the run.
     fn inspect(&mut self, gradient: &Gradient, step: &Step) -> Result<()>;
 
-    /// A gradient that was still in flight when the run ended.
+    /// A gradient that came to nothing: it met another fate than being applied, or was in flight when the run ended.
     ///
     /// # Errors
     /// As [`Observer::inspect`].
-    fn unfinished(&mut self, gradient: &Gradient) -> Result<()>;
+    fn not_applied(&mut self, gradient: &Gradient) -> Result<()>;
 }
 
 /// The vectors behind one optimiser step.
@@ -72,7 +73,7 @@ impl Observer for () {
     fn inspect(&mut self, _: &Gradient, _: &Step) -> Result<()> {
         Ok(())
     }
-    fn unfinished(&mut self, _: &Gradient) -> Result<()> {
+    fn not_applied(&mut self, _: &Gradient) -> Result<()> {
         Ok(())
     }
 }

@@ -42,7 +42,7 @@ pub enum Gradients {
     /// No gradient.
     #[default]
     Off,
-    /// Every gradient, those in flight at the end included.
+    /// Every gradient, those rejected and those in flight at the end included.
     All,
     /// The gradient of every so-many-th step.
     Every(Count),
@@ -59,7 +59,7 @@ impl Gradients {
     /// Every choice, in the order of the enum.
     pub const CATALOGUE: &[Entry] = &[
         entry("Off", "no rows of single gradients", "Off"),
-        entry("All", "every gradient, and those in flight at the end", "All"),
+        entry("All", "every gradient, whatever its fate", "All"),
         entry("Every", "the gradient of every so-many-th step of the run", "Every(100)"),
         entry("Window", "those of the steps from first to last, counted from 1", "Window(first: 1000, last: 2000)"),
     ];
@@ -253,7 +253,7 @@ impl<S: RowSink> Observer for Recorder<S> {
         Ok(())
     }
 
-    fn unfinished(&mut self, gradient: &Gradient) -> Result<()> {
+    fn not_applied(&mut self, gradient: &Gradient) -> Result<()> {
         if self.spec.gradients == Gradients::All {
             self.sink.row(&GradientRow { gradient: *gradient, drift: None, gradient_error: None })?;
         }

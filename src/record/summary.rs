@@ -76,6 +76,8 @@ pub struct Summary {
     pub started: u64,
     /// Of these, how many met each fate.
     pub fates: [u64; FATES.len()],
+    /// The same, class by class.
+    pub class_fates: Vec<[u64; FATES.len()]>,
     /// What it cost.
     pub cost: Option<f64>,
     /// The hash of its events.
@@ -104,6 +106,7 @@ impl Summary {
             distance: None,
             started: 0,
             fates: [0; FATES.len()],
+            class_fates: Vec::new(),
             cost: None,
             fingerprint: 0,
             ended: Ended::Interrupted,
@@ -114,10 +117,12 @@ impl Summary {
     pub fn new(simulation: &Simulation, ended: Ended, lags: &Lags, seed: u64, replication: u64) -> Summary {
         let all = lags.overall();
         let objective = &simulation.model().objective;
-        let mut fates = [0; FATES.len()];
-        for tally in simulation.tallies() {
-            fates.iter_mut().zip(tally.fates()).for_each(|(total, count)| *total += count);
+        let mut class_fates = vec![[0; FATES.len()]; lags.classes().len()];
+        for (tally, member) in simulation.tallies().zip(&simulation.model().workers) {
+            let own = &mut class_fates[member.class as usize];
+            own.iter_mut().zip(tally.fates()).for_each(|(total, count)| *total += count);
         }
+        let fates = std::array::from_fn(|fate| class_fates.iter().map(|own| own[fate]).sum());
         let time_s = simulation.now().seconds();
         Summary {
             seed,
@@ -138,6 +143,7 @@ impl Summary {
                 .filter(|distance| distance.is_finite()),
             started: simulation.tallies().map(|tally| tally.started).sum(),
             fates,
+            class_fates,
             cost: None,
             fingerprint: simulation.fingerprint(),
             ended,

@@ -3,7 +3,7 @@
 use super::histogram::bars;
 use super::number::{figure, maybe, number, percent};
 use super::plain_table;
-use crate::cluster::{CAUSES, FATES};
+use crate::cluster::{CAUSES, FATES, Fate};
 use crate::record::{ClassLags, Lags, Summary, Trajectory};
 use crate::study::Check;
 use std::fmt::Write;
@@ -48,7 +48,7 @@ pub fn summary(heading: &Heading, summary: &Summary, lags: &Lags, trajectory: &T
     text += &causes(&all);
     if heading.classes.len() > 1 {
         text += "\n";
-        text += &by_class(lags, &heading.classes);
+        text += &by_class(summary, lags, &heading.classes);
     }
     text += "\n";
     text += &laws(summary);
@@ -97,20 +97,26 @@ fn causes(all: &ClassLags) -> String {
     plain_table(&["where the seconds go", "mean s", "share"], rows)
 }
 
-/// One row a class: who takes part, and how stale.
-fn by_class(lags: &Lags, classes: &[String]) -> String {
-    let total: u64 = lags.classes().iter().map(|class| class.versions.total()).sum();
-    let rows = lags.classes().iter().zip(classes).map(|(class, name)| {
-        vec![
-            name.clone(),
-            class.versions.total().to_string(),
-            percent(class.versions.total() as f64 / total.max(1) as f64),
+/// One row a class: who takes part, and how stale. Fates that nobody met are left out.
+fn by_class(summary: &Summary, lags: &Lags, classes: &[String]) -> String {
+    let applied: u64 = lags.classes().iter().map(|class| class.versions.total()).sum();
+    let met: Vec<usize> = (0..FATES.len()).filter(|&fate| summary.fates[fate] > 0).collect();
+    let names = met.iter().map(|&fate| FATES[fate].1.replace('_', " "));
+    let header: Vec<String> = std::iter::once("class of workers".to_owned())
+        .chain(names)
+        .chain(["of all applied", "mean lag versions", "mean lag s", "mean lag clocks"].map(str::to_owned))
+        .collect();
+    let rows = lags.classes().iter().zip(classes).zip(&summary.class_fates).map(|((class, name), fates)| {
+        let counts = met.iter().map(|&fate| fates[fate].to_string());
+        let means = [
+            percent(class.versions.total() as f64 / applied.max(1) as f64),
             maybe(class.versions.mean()),
             maybe(class.nanos.mean().map(|nanos| nanos / 1e9)),
             maybe(class.clocks.mean()),
-        ]
+        ];
+        std::iter::once(name.clone()).chain(counts).chain(means).collect()
     });
-    let header = ["class of workers", "applied", "of all", "mean lag versions", "mean lag s", "mean lag clocks"];
+    let header: Vec<&str> = header.iter().map(String::as_str).collect();
     plain_table(&header, rows)
 }
 
@@ -125,8 +131,10 @@ fn laws(summary: &Summary) -> String {
         .collect();
     let fates = if fates.is_empty() { "0".to_owned() } else { fates.join(" + ") };
     let _ = writeln!(text, "gradients         {} started = {fates}", summary.started);
-    if let (Some(versions), Some(seconds), Some(rate)) =
-        (summary.lag_versions.mean, summary.lag_s.mean, summary.throughput_per_s)
+    // It counts what is applied; work in vain fills the same time.
+    let in_vain = summary.started - summary.fates[Fate::Applied as usize] - summary.fates[Fate::InFlight as usize];
+    if let (Some(versions), Some(seconds), Some(rate), 0) =
+        (summary.lag_versions.mean, summary.lag_s.mean, summary.throughput_per_s, in_vain)
     {
         let _ = writeln!(
             text,

@@ -8,6 +8,7 @@ mod determinism;
 mod lags;
 mod objectives;
 mod optimisers;
+mod protocols;
 mod queueing;
 mod results;
 mod scenarios;
