@@ -12,8 +12,6 @@ pub struct Tally {
     pub applied: u64,
     /// And how many were rejected.
     pub rejected: u64,
-    /// Sum of the weights of those applied.
-    pub weight: f64,
     /// Sum of the lags in versions of those applied.
     pub lag_versions: i64,
     /// Sum of the lags in nanoseconds of those applied: less than the run's own length, as one follows the other.
@@ -59,7 +57,6 @@ impl Ledger {
     #[inline(always)]
     pub fn apply(&mut self, tally: &mut Tally, gradient: &Gradient) {
         tally.applied += 1;
-        tally.weight += gradient.weight;
         tally.lag_versions += gradient.lag_versions();
         tally.lag_nanos += gradient.lag().nanos();
         self.in_flight -= 1;

@@ -154,7 +154,10 @@ fn quantile_with_zeros(histogram: &Histogram, total: u64, p: f64) -> Option<u64>
 fn participation_table(simulation: &Simulation, classes: &[String]) -> Table {
     let tallies: Vec<Tally> = simulation.tallies().copied().collect();
     let members = &simulation.model().workers;
-    let total_weight: f64 = tallies.iter().map(|tally| tally.weight).sum();
+    // A worker's gradients all have the same weight.
+    let weights: Vec<f64> =
+        tallies.iter().zip(members).map(|(tally, member)| tally.applied as f64 * member.weight).collect();
+    let total_weight: f64 = weights.iter().sum();
     let mean = |of: fn(&Tally) -> f64| -> Vec<Option<f64>> {
         tallies.iter().map(|tally| (tally.applied > 0).then(|| of(tally) / tally.applied as f64)).collect()
     };
@@ -175,7 +178,7 @@ fn participation_table(simulation: &Simulation, classes: &[String]) -> Table {
         Column::maybe(
             "weight_share",
             "of all weight applied",
-            tallies.iter().map(|tally| (total_weight > 0.0).then(|| tally.weight / total_weight)).collect(),
+            weights.iter().map(|weight| (total_weight > 0.0).then(|| weight / total_weight)).collect(),
         ),
         Column::maybe("lag_versions_mean", "versions", mean(|tally| tally.lag_versions as f64)),
         Column::maybe("lag_s_mean", "s", mean(|tally| tally.lag_nanos as f64 / 1e9)),
