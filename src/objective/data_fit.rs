@@ -93,14 +93,6 @@ impl Data {
         ),
     ];
 
-    /// The name of the variant, as in RON.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Data::Generated { .. } => "Generated",
-            Data::File { .. } => "File",
-        }
-    }
-
     /// The examples, generated from the streams' seed or read from the file.
     ///
     /// # Errors

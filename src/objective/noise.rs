@@ -42,15 +42,6 @@ impl Noise {
         ),
     ];
 
-    /// The name of the variant, as in RON.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Noise::Gaussian { .. } => "Gaussian",
-            Noise::Multiplicative { .. } => "Multiplicative",
-            Noise::MiniBatch { .. } => "MiniBatch",
-        }
-    }
-
     /// The noise as it acts on gradients of `objective`.
     ///
     /// # Errors

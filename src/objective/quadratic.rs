@@ -40,15 +40,6 @@ impl Spectrum {
         entry("Geometrically", "equal ratios, both ends included", "Geometrically(from: 0.01, to: 1.0, dimension: 20)"),
     ];
 
-    /// The name of the variant, as in RON.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Spectrum::Values(_) => "Values",
-            Spectrum::Evenly { .. } => "Evenly",
-            Spectrum::Geometrically { .. } => "Geometrically",
-        }
-    }
-
     /// The curvatures as a list.
     ///
     /// # Errors

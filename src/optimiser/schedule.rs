@@ -50,18 +50,7 @@ pub const CATALOGUE: &[Entry] = &[
     entry("InverseSqrt", "1 / √(1 + t / updates)", "InverseSqrt(updates: 1000)"),
 ];
 
-impl Schedule {
-    /// The name of the variant, as in RON.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Schedule::Warmup { .. } => "Warmup",
-            Schedule::Staircase { .. } => "Staircase",
-            Schedule::Cosine { .. } => "Cosine",
-            Schedule::InverseTime { .. } => "InverseTime",
-            Schedule::InverseSqrt { .. } => "InverseSqrt",
-        }
-    }
-}
+impl Schedule {}
 
 impl Default for Probability {
     fn default() -> Probability {

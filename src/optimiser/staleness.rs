@@ -48,17 +48,6 @@ pub const CATALOGUE: &[Entry] = &[
 ];
 
 impl Discount {
-    /// The name of the variant, as in RON.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Discount::Inverse => "Inverse",
-            Discount::Polynomial { .. } => "Polynomial",
-            Discount::Hinge { .. } => "Hinge",
-            Discount::HalfLife { .. } => "HalfLife",
-            Discount::Cutoff { .. } => "Cutoff",
-        }
-    }
-
     /// The factor on an update with a lag of `versions` and `seconds`.
     pub fn factor(&self, versions: i64, seconds: f64) -> f64 {
         let lag = versions.max(0) as f64;

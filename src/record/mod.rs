@@ -64,16 +64,6 @@ impl Gradients {
         entry("Window", "those of the steps from first to last, counted from 1", "Window(first: 1000, last: 2000)"),
     ];
 
-    /// The name of the variant, as in RON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Gradients::Off => "Off",
-            Gradients::All => "All",
-            Gradients::Every(_) => "Every",
-            Gradients::Window { .. } => "Window",
-        }
-    }
-
     /// The first step after the `updates`-th whose gradient gets a row.
     fn next(self, updates: u64) -> u64 {
         match self {

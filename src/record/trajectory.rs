@@ -19,14 +19,6 @@ impl Sampling {
         entry("Points", "at most so many, evenly over the run; 1000 if left out", "Points(1000)"),
         entry("Every", "every so-many-th step", "Every(10)"),
     ];
-
-    /// The name of the variant, as in RON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Sampling::Points(_) => "Points",
-            Sampling::Every(_) => "Every",
-        }
-    }
 }
 
 impl Default for Sampling {

@@ -125,9 +125,9 @@ fn a_chain_has_exactly_one_learning_rate() {
 
 #[test]
 fn the_catalogue_has_every_transform() {
-    crate::support::check_catalogue::<Spec>(CATALOGUE, |spec| spec.name());
-    crate::support::check_catalogue::<Schedule>(SCHEDULES, |schedule| schedule.name());
-    crate::support::check_catalogue::<Discount>(DISCOUNTS, |discount| discount.name());
+    crate::support::check_catalogue::<Spec>(CATALOGUE);
+    crate::support::check_catalogue::<Schedule>(SCHEDULES);
+    crate::support::check_catalogue::<Discount>(DISCOUNTS);
 }
 
 /// The update that a chain makes of one scalar gradient with a lag.

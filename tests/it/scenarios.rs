@@ -56,3 +56,9 @@ fn the_scenario_of_the_readme_runs() {
     let outcome = run(prepared, NoRows, |_| true).unwrap();
     assert!(outcome.checks.iter().all(Check::holds), "{:?}", outcome.checks);
 }
+
+#[test]
+fn the_catalogues_have_every_way_to_record() {
+    crate::support::check_catalogue::<laggard::record::Gradients>(laggard::record::Gradients::CATALOGUE);
+    crate::support::check_catalogue::<laggard::record::Sampling>(laggard::record::Sampling::CATALOGUE);
+}
