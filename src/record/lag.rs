@@ -5,8 +5,11 @@ use super::joint::Joint;
 use crate::cluster::{CAUSES, Gradient};
 use crate::error::{Error, Result};
 
-/// Lags in versions and clocks have bins of their own up to 131,071, and of relative width 2⁻¹⁶ beyond.
-const EXACT: u32 = 16;
+/// Lags in versions have bins of their own up to 2,097,151, which only millions of workers exceed.
+const VERSIONS: u32 = 20;
+/// Lags in clocks have bins of their own up to 131,071, and of relative width 2⁻¹⁶ beyond: between workers that differ in
+/// speed they grow for as long as the run lasts, and memory must not.
+const CLOCKS: u32 = 16;
 /// Lags in time have bins of relative width 1/128, and quantiles are means of what is in a bin.
 const FINE: u32 = 7;
 
@@ -26,9 +29,9 @@ pub struct ClassLags {
 impl ClassLags {
     fn new() -> ClassLags {
         ClassLags {
-            versions: Moments::new(Histogram::new(EXACT)),
+            versions: Moments::new(Histogram::new(VERSIONS)),
             nanos: Moments::new(Histogram::with_means(FINE)),
-            clocks: Moments::new(Histogram::new(EXACT)),
+            clocks: Moments::new(Histogram::new(CLOCKS)),
             causes: std::array::from_fn(|_| Histogram::new(FINE)),
         }
     }

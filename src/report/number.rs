@@ -14,9 +14,12 @@ pub fn number(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// `value` to five significant digits at most: for figures that stand beside each other.
+/// `value` to five significant digits at most, or all of a whole number: for figures that stand beside each other.
 pub fn figure(value: f64) -> String {
-    if value == 0.0 || !value.is_finite() {
+    if value.fract() == 0.0 && value.abs() < 1e12 {
+        return format!("{value}");
+    }
+    if !value.is_finite() {
         return number(value);
     }
     let decimals = (4.0 - value.abs().log10().floor()) as i32;
@@ -55,7 +58,10 @@ mod tests {
         assert_eq!(number(123_456_789.25), "1.235e8");
         assert_eq!(number(1_000_000.0), "1000000");
         assert_eq!(maybe(None), "–");
-        assert_eq!([8.99955, 331.7062, 0.0, 98765.4, 4.0].map(figure), ["8.9996", "331.71", "0", "98765", "4"]);
+        assert_eq!(
+            [8.99955, 331.7062, 0.0, 98765.4, 199_999.0].map(figure),
+            ["8.9996", "331.71", "0", "98765", "199999"]
+        );
     }
 
     #[test]
