@@ -81,11 +81,18 @@ number!(
     Momentum, |value| value.abs() < 1.0, "a number above -1 and below 1"
 );
 
-impl Default for Seconds {
-    fn default() -> Seconds {
-        Seconds(0.0)
-    }
+/// Fields of these types that a scenario leaves out are 0.
+macro_rules! zero_by_default {
+    ($($name:ident),*) => {
+        $(impl Default for $name {
+            fn default() -> $name {
+                $name(0.0)
+            }
+        })*
+    };
 }
+
+zero_by_default!(Finite, NonNegative, Seconds, Probability);
 
 /// A whole number, at least 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

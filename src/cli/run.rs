@@ -175,8 +175,8 @@ fn write(
         folder.write(&table, &stamp)?;
     }
     let files = "// The files that it names are relative to the folder of the scenario that this was made from.\n";
-    let note = if names_files { files } else { "" };
-    folder.write_text(SCENARIO, &format!("{note}{}\n", stamp.scenario))?;
+    let head = if names_files { files } else { "" };
+    folder.write_text(SCENARIO, &format!("{head}{}\n", stamp.scenario))?;
     folder.publish()
 }
 

@@ -122,7 +122,7 @@ impl Delay for Exponential {
     }
 }
 
-/// Shapes beyond these have no use: a millionth of the mean as spread, or nothing but zeros.
+/// Shapes beyond these have no use: they spread by less than a thousandth of the mean, or give nothing but zeros.
 const SHAPES: std::ops::RangeInclusive<f64> = 1e-4..=1e6;
 
 /// Gamma by shape and scale, of mean shape × scale; `law` is what the scenario calls it.

@@ -145,18 +145,6 @@ pub const CATALOGUE: &[Entry] = &[
     ),
 ];
 
-impl Default for Finite {
-    fn default() -> Finite {
-        Finite::new(0.0).unwrap_or_else(|_| unreachable!("0 is finite"))
-    }
-}
-
-impl Default for NonNegative {
-    fn default() -> NonNegative {
-        NonNegative::new(0.0).unwrap_or_else(|_| unreachable!("0 is not negative"))
-    }
-}
-
 impl Spec {
     /// The name of the variant, as in RON.
     pub fn name(&self) -> &'static str {

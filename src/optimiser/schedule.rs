@@ -52,12 +52,6 @@ pub const CATALOGUE: &[Entry] = &[
 
 impl Schedule {}
 
-impl Default for Probability {
-    fn default() -> Probability {
-        Probability::new(0.0).unwrap_or_else(|reason| unreachable!("{reason}"))
-    }
-}
-
 impl Schedule {
     /// The factor on the update that follows `updates_before` others.
     pub fn factor(&self, updates_before: u64) -> f64 {

@@ -96,12 +96,14 @@ impl Source {
     pub fn draft(&self) -> Draft {
         let mut text = self.text.clone();
         let mut problems: Vec<Located> = Vec::new();
-        // Names and places of fields that were taken out, or misspelt: that they are missing then is no new mistake.
+        // Names of fields that were taken out, or misspelt, with their places: that they are missing then is no new mistake.
         let mut gone: Vec<(String, usize)> = Vec::new();
+        // Places of all that was taken out, list elements too.
+        let mut holes: Vec<usize> = Vec::new();
         loop {
             let error = match options().from_str::<Scenario>(&text) {
                 Ok(scenario) => {
-                    let touched = gone.iter().filter_map(|(_, place)| top_field(&self.text, *place)).collect();
+                    let touched = holes.iter().filter_map(|place| top_field(&self.text, *place)).collect();
                     return Draft { scenario: Some(scenario), problems, touched };
                 }
                 Err(error) => error,
@@ -119,6 +121,7 @@ impl Source {
             if is_syntax(&error.code) || problems.len() >= MAX_PROBLEMS {
                 break;
             }
+            holes.push(entry.span.start);
             gone.extend(entry.name.clone().into_iter().chain(meant(&error.code)).map(|name| (name, entry.span.start)));
             text = without(&text, entry);
         }
@@ -244,7 +247,11 @@ fn meaning(code: &ron::Error) -> (String, Option<String>) {
         ron::Error::InvalidValueForType { expected, found } => {
             return (format!("expected {expected}, found {found}"), None);
         }
-        ron::Error::Message(message) => return (message.clone(), None),
+        ron::Error::Message(message) => {
+            // The numbers of this program say `expected …, got …`.
+            let wanted = message.strip_prefix("expected ").and_then(|rest| rest.rsplit_once(", got "));
+            return (message.clone(), wanted.map(|(wanted, _)| format!("give {wanted}")));
+        }
         ron::Error::IntegerOutOfBounds => ("this whole number does not fit", "give one from 0 to 18446744073709551615"),
         ron::Error::ExceededRecursionLimit => {
             ("brackets are nested too deeply", "flatten this; scenarios need about ten levels")

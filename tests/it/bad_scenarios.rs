@@ -220,6 +220,17 @@ fn fields_that_do_not_fit_each_other_are_shown_at_once() {
     assert_eq!(message.matches("error: ").count(), 4, "{message}");
 }
 
+/// A list from which a bad number was taken out is not then found too short.
+#[test]
+fn what_follows_from_a_hole_in_a_list_is_no_mistake() {
+    let text = GOOD
+        .replace("Quadratic(curvature: 1.0)", "Diagonal(curvatures: Values([1.0, 2.0, 3.0]))")
+        .replace("start: [1.0]", "start: [1.0, 2.0, NaN]");
+    let message = message(&text);
+    assert_eq!(message.matches("error: ").count(), 1, "{message}");
+    assert!(message.contains("help: give a finite number"), "{message}");
+}
+
 /// One mistake is one message, wherever it is nested, and whatever follows from looking past it.
 #[test]
 fn a_mistake_has_no_echo() {

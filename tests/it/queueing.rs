@@ -106,7 +106,8 @@ fn only_the_means_of_network_and_compute_times_matter_for_throughput() {
         let outcome = serve(&format!("(count: 8, compute: {compute})"), "Exponential(mean: 0.25)", &network);
         let throughput = outcome.summary.throughput_per_s.unwrap();
         case.check("throughput", throughput, number(&case.value["throughput"]), "", STEPS as f64);
-        // Little's law: age = 8 / throughput, so its relative error is that of the throughput.
+        // Little's law, age = 8 / throughput, holds exactly but for the 8 jobs cut off at each end of
+        // the run: 1e-3 is far above 16 jobs of STEPS, far below a cause of delay left out.
         let relative = outcome.summary.lag_s.mean.unwrap() * throughput / 8.0;
         case.check_within("Little's law", relative, 1.0, 1e-3);
     }
