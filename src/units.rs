@@ -99,6 +99,12 @@ zero_by_default!(Finite, NonNegative, Seconds, Probability);
 #[serde(try_from = "u64", into = "u64")]
 pub struct Count(u64);
 
+impl Default for Count {
+    fn default() -> Count {
+        Count::ONE
+    }
+}
+
 impl Count {
     /// One.
     pub const ONE: Count = Count(1);

@@ -71,6 +71,11 @@ fn delays(prepared: &Prepared) -> String {
             line(format!("class {name}, {leg}"), id);
         }
     }
-    line("server, service".to_owned(), model.service);
+    if let Some(member) = model.workers.first() {
+        line("network, request".to_owned(), member.request);
+    }
+    line("server, service".to_owned(), model.server.service);
+    line("server, step".to_owned(), model.server.step);
+    line("server, publish".to_owned(), model.server.publish.delay);
     text
 }

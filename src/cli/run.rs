@@ -4,7 +4,7 @@ use super::{Input, Verdict, note, print};
 use crate::cluster::Ended;
 use crate::error::Result;
 use crate::output::{Folder, GradientFile, NoRows, SCENARIO, Stamp, summary_table, tables};
-use crate::record::{Answer, GradientRow, Gradients, Row, RowSink};
+use crate::record::{Answer, GradientRow, Gradients, Rejection, Row, RowSink};
 use crate::report::{self, Heading};
 use crate::study::{Check, Outcome, Prepared, run as simulate};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -93,8 +93,8 @@ pub fn run(options: &Options) -> Result<Verdict> {
 /// Says on stderr what a summary would have shown of a run that is not as it should be.
 fn complain(outcome: &Outcome<()>) {
     let Outcome { summary, checks, .. } = outcome;
-    if summary.ended == Ended::Diverged {
-        note(&format!("diverged after {} optimiser steps\n", summary.steps));
+    if let Some(trouble) = report::trouble(summary, &outcome.recording.rejections) {
+        note(&trouble);
     }
     let unmet: Vec<Check> = checks.iter().filter(|check| !check.holds()).cloned().collect();
     note(&report::checks(&unmet));
@@ -103,7 +103,9 @@ fn complain(outcome: &Outcome<()>) {
 fn verdict<S>(outcome: &Outcome<S>) -> Verdict {
     match outcome.summary.ended {
         Ended::Interrupted => Verdict::Interrupted,
-        Ended::Diverged => Verdict::Unmet,
+        Ended::Diverged | Ended::Stale => Verdict::Unmet,
+        // A scenario that shows how a run gets stuck says so by what it expects.
+        Ended::Stalled if outcome.checks.is_empty() => Verdict::Unmet,
         _ if !outcome.checks.iter().all(Check::holds) => Verdict::Unmet,
         _ => Verdict::Fine,
     }
@@ -111,8 +113,8 @@ fn verdict<S>(outcome: &Outcome<S>) -> Verdict {
 
 fn take_sink(outcome: Outcome<Sink>) -> (Outcome<()>, Sink) {
     let Outcome { simulation, recording, summary, checks } = outcome;
-    let crate::record::Recording { lags, trajectory, timeline, answers, sink } = recording;
-    let recording = crate::record::Recording { lags, trajectory, timeline, answers, sink: () };
+    let crate::record::Recording { lags, trajectory, timeline, answers, rejections, sink } = recording;
+    let recording = crate::record::Recording { lags, trajectory, timeline, answers, rejections, sink: () };
     (Outcome { simulation, recording, summary, checks }, sink)
 }
 
@@ -183,8 +185,10 @@ fn write(
 fn to_text(heading: &Heading, outcome: &Outcome<()>) -> String {
     let Outcome { recording, summary, checks, .. } = outcome;
     let timeline = report::timeline(&recording.timeline, &recording.answers);
+    let trouble = report::trouble(summary, &recording.rejections).unwrap_or_default();
+    let rejections = report::rejections(summary, &recording.rejections);
     let summary = report::summary(heading, summary, &recording.lags, &recording.trajectory);
-    timeline + &summary + &report::checks(checks)
+    timeline + &summary + &rejections + &trouble + &report::checks(checks)
 }
 
 fn to_json(outcome: &Outcome<()>) -> Value {
@@ -196,6 +200,9 @@ fn to_json(outcome: &Outcome<()>) -> Value {
     }
     if !recording.answers.is_empty() {
         object["what_if"] = recording.answers.iter().map(answer_json).collect();
+    }
+    if !recording.rejections.is_empty() {
+        object["rejections"] = recording.rejections.iter().map(rejection_json).collect();
     }
     if !checks.is_empty() {
         object["expect"] = checks.iter().map(check_json).collect();
@@ -225,6 +232,15 @@ fn answer_json(answer: &Answer) -> Value {
         "optimiser": answer.question.optimiser,
         "w_after": answer.outcome.as_ref().map(|(w, _)| w),
         "loss_after": answer.outcome.as_ref().map(|(_, loss)| loss),
+    })
+}
+
+fn rejection_json(rejection: &Rejection) -> Value {
+    json!({
+        "time_s": rejection.at.seconds(),
+        "worker": rejection.worker,
+        "version_expected": rejection.expected,
+        "version_got": rejection.got,
     })
 }
 

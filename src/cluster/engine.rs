@@ -1,24 +1,28 @@
 //! The event loop: one queue, one handler for each kind of event.
 
 use super::errors;
+use super::flow::{Flow, KEYS, Key, Totals, unfinished};
 use super::gradient::{Causes, Fate, Gradient};
-use super::ledger::{Ledger, Tally};
-use super::model::{DelayId, Model, purpose};
-use super::server::Server;
+use super::ledger::{Books, Ledger};
+use super::model::Model;
 use super::snapshots::Snapshots;
-use super::worker::{Worker, duration};
+use super::worker::Worker;
 use super::{Observer, Step};
 use crate::error::Result;
-use crate::kernel::{Due, Fingerprint, Queue, Rank, Span, Stream, Time};
+use crate::kernel::{Due, Fingerprint, Queue, Rank, Time};
 use crate::optimiser::{Context, Optimiser};
-use crate::protocol::Admission;
 
-/// The order of events at the same instant. Faults come first and observations fourth, the end of the run last.
-const ARRIVAL_OR_STEP: Rank = Rank::new(1);
-const START: Rank = Rank::new(2);
+/// The order of events at the same instant. Faults come first, the end of the run last.
+pub const ARRIVAL_OR_STEP: Rank = Rank::new(1);
+pub const START: Rank = Rank::new(2);
+/// After arrivals: a gradient that comes at the very instant at which its worker would have given up on it counts.
+pub const GIVE_UP: Rank = Rank::new(3);
 
 /// So many events (and some for each worker) may happen at one instant; then something takes no time at all.
 const MOST_STANDING: u64 = 1 << 20;
+
+/// After so many events (and some for each worker and gradient of a step) without a step there will never be one.
+const MOST_IN_VAIN: u64 = 1 << 22;
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +37,10 @@ pub enum Ended {
     Diverged,
     /// Somebody asked for it.
     Interrupted,
+    /// The server got a gradient that is too stale, where that is an error.
+    Stale,
+    /// Nothing can happen any more, or nothing that would lead to a step.
+    Stalled,
 }
 
 impl Ended {
@@ -44,76 +52,78 @@ impl Ended {
             Ended::Loss => "loss",
             Ended::Diverged => "diverged",
             Ended::Interrupted => "interrupted",
+            Ended::Stale => "stale",
+            Ended::Stalled => "stalled",
         }
     }
-}
-
-/// What can happen.
-enum Event {
-    /// A worker joins and reads for the first time.
-    Start(u32),
-    /// A worker's gradient reaches the server.
-    Arrival(u32),
-    /// The server has applied a gradient.
-    Served,
 }
 
 /// A run in progress.
 #[derive(Debug)]
 pub struct Simulation {
-    model: Model,
-    queue: Queue,
-    now: Time,
-    version: u64,
-    updates: u64,
-    ended: Option<Ended>,
-    workers: Vec<Worker>,
-    server: Server,
-    service: Stream,
-    snapshots: Snapshots,
+    pub(super) model: Model,
+    pub(super) queue: Queue,
+    pub(super) now: Time,
+    pub(super) version: u64,
+    pub(super) updates: u64,
+    pub(super) ended: Option<Ended>,
+    pub(super) workers: Vec<Worker>,
+    pub(super) snapshots: Snapshots,
     /// The gradient on its way through the optimiser.
-    update: Vec<f64>,
+    pub(super) update: Vec<f64>,
     /// Copies for observers of a step: parameters read, gradient pushed, parameters before.
-    seen: [Vec<f64>; 3],
+    pub(super) seen: [Vec<f64>; 3],
     /// The optimiser before a step, for an observer that asked for it.
-    optimiser_before: Option<Optimiser>,
-    ledger: Ledger,
+    pub(super) optimiser_before: Option<Optimiser>,
+    pub(super) ledger: Ledger,
     /// The most gradients applied of any worker.
-    fastest_clock: u64,
-    /// Events since the clock last moved, counted in slices.
+    pub(super) fastest_clock: u64,
+    /// What there is more, unless every gradient is a step of its own and never waits. Taken out while it deals with an event.
+    flow: Option<Box<Flow>>,
+    /// Events since the clock last moved, and since the last step, counted in slices.
     standing: u64,
+    in_vain: u64,
     fingerprint: Fingerprint,
 }
 
 impl Simulation {
     /// A run of `model` just before its first event.
+    ///
+    /// # Errors
+    /// If the first events do not fit the clock.
     pub fn new(model: Model) -> Simulation {
         let workers = model.workers.len() as u32;
         let dimension = model.start.len();
-        // The server has a key only if its service takes time: one key more can mean one match more at every event.
-        let mut queue = Queue::new(workers + u32::from(model.service != DelayId::NONE));
+        let flow = (!model.is_plain()).then(|| Box::new(Flow::new(&model)));
+        // More keys only if they are needed: one can mean one match more at every event.
+        let mut queue = Queue::new(workers + flow.as_ref().map_or(0, |_| KEYS));
         for (number, member) in (0..).zip(&model.workers) {
             queue.schedule(number, member.joins_at, START);
         }
-        Simulation {
+        let mut simulation = Simulation {
             queue,
             now: Time::ZERO,
             version: model.start_version,
             updates: 0,
             ended: None,
             workers: (0..workers).map(|number| Worker::new(&model, number)).collect(),
-            server: Server::new(workers as usize),
-            service: model.streams.stream(purpose::SERVICE, 0),
             snapshots: Snapshots::new(&model.start, workers),
             update: vec![0.0; dimension],
             seen: std::array::from_fn(|_| vec![0.0; dimension]),
             optimiser_before: None,
             ledger: Ledger::default(),
             fastest_clock: 0,
+            flow: None,
             standing: 0,
+            in_vain: 0,
             fingerprint: Fingerprint::default(),
             model,
+        };
+        if let Some(mut flow) = flow {
+            flow.set_deadline(&mut simulation);
+            simulation.flow = Some(flow);
         }
+        simulation
     }
 
     /// Handles up to `events` events; says why the run ended, if it did.
@@ -121,7 +131,7 @@ impl Simulation {
     /// # Errors
     /// If a delay does not fit the clock, the clock stands still, there are too many events, or the observer fails.
     pub fn advance(&mut self, events: u64, observer: &mut impl Observer) -> Result<Option<Ended>> {
-        let begun = self.now;
+        let (begun, steps) = (self.now, self.updates);
         self.check_events(events)?;
         for _ in 0..events {
             if self.ended.is_some() {
@@ -134,11 +144,16 @@ impl Simulation {
                     self.fingerprint.add(due.time.nanos(), (self.version << 24) ^ u64::from(due.key));
                     self.handle(due, observer)?;
                 }
-                _ => {
+                Some(_) => {
                     self.now = self.model.stop.time;
                     self.ended = Some(Ended::Time);
                 }
+                None => self.ended = Some(Ended::Stalled),
             }
+        }
+        self.in_vain = if self.updates == steps { self.in_vain + events } else { 0 };
+        if self.in_vain > MOST_IN_VAIN && self.flow.is_some() && self.in_vain / 64 > self.most_between_steps() {
+            self.ended.get_or_insert(Ended::Stalled);
         }
         self.standing = if self.now == begun { self.standing + events } else { 0 };
         if self.ended.is_none() && self.standing > MOST_STANDING + 4 * self.workers.len() as u64 {
@@ -147,10 +162,17 @@ impl Simulation {
         Ok(self.ended)
     }
 
+    /// How many gradients must come for a step, at least, whatever the protocol.
+    fn most_between_steps(&self) -> u64 {
+        let workers = self.workers.len() as u64;
+        self.model.composition.gradients_per_step(workers).saturating_add(workers)
+    }
+
     /// Refuses a slice after which the queue might be exhausted.
     fn check_events(&self, events: u64) -> Result<()> {
-        // An event schedules at most two others.
-        if events.saturating_mul(2).saturating_add(self.queue.scheduled()) > Queue::MAX_EVENTS {
+        // An event schedules at most one other for each key.
+        let each = if self.flow.is_some() { self.workers.len() as u64 + u64::from(KEYS) } else { 1 };
+        if events.saturating_mul(each).saturating_add(self.queue.scheduled()) > Queue::MAX_EVENTS {
             return Err(errors::too_many_events());
         }
         Ok(())
@@ -166,20 +188,18 @@ impl Simulation {
     /// # Errors
     /// If a law is broken, or the observer fails.
     pub fn close(&mut self, observer: &mut impl Observer) -> Result<()> {
-        for worker in &mut self.workers {
-            // A worker that has joined always has a gradient in flight; one that has not has started none.
-            worker.tally.in_flight = worker.tally.started > 0;
-        }
         // Runs with the same events can differ in their numbers, by noise or by the processor: the end result shows it.
         for w in self.snapshots.current() {
             self.fingerprint.add(w.to_bits(), 0);
         }
-        let numbers = 0..self.workers.len() as u32;
-        for gradient in numbers.clone().filter_map(|number| self.in_flight(number)) {
-            observer.not_applied(&gradient)?;
+        let in_flight = match &self.flow {
+            Some(flow) => flow.in_flight(self),
+            None => self.in_flight(),
+        };
+        for gradient in &in_flight {
+            observer.not_applied(gradient)?;
         }
-        let in_flight = numbers.filter_map(|number| self.in_flight(number));
-        self.ledger.close(self.workers.iter().map(|worker| &worker.tally), in_flight)
+        self.ledger.close(self.books(), &in_flight)
     }
 
     /// The virtual clock.
@@ -213,8 +233,17 @@ impl Simulation {
     }
 
     /// The books of every worker.
-    pub fn tallies(&self) -> impl ExactSizeIterator<Item = &Tally> {
-        self.workers.iter().map(|worker| &worker.tally)
+    pub fn books(&self) -> impl ExactSizeIterator<Item = Books> {
+        (0..self.workers.len()).map(|number| match &self.flow {
+            Some(flow) => flow.books(self, number),
+            None => Books::of(&self.workers[number].tally, self.workers[number].weight),
+        })
+    }
+
+    /// Of the lags of all gradients applied, in total: the versions that passed while they were in flight, the batches, and
+    /// the nanoseconds for which the server was busy. `None` for a run in which none of this can differ.
+    pub fn totals(&self) -> Option<Totals> {
+        self.flow.as_ref().map(|flow| flow.totals(self))
     }
 
     /// The hash of its events so far and, once it is closed, of its last parameters.
@@ -224,87 +253,42 @@ impl Simulation {
 
     #[inline(always)]
     fn handle(&mut self, due: Due, observer: &mut impl Observer) -> Result<()> {
-        match self.decode(due) {
-            Event::Arrival(worker) => self.on_arrival(worker, observer),
-            Event::Served => self.on_served(observer),
-            Event::Start(worker) => self.on_start(worker),
+        if self.flow.is_some() {
+            return self.handle_flow(due, observer);
         }
+        if due.rank == START { self.on_start(due.key) } else { self.on_arrival(due.key, observer) }
     }
 
-    #[inline]
-    fn decode(&self, due: Due) -> Event {
-        if due.key as usize == self.workers.len() {
-            Event::Served
-        } else if due.rank == START {
-            Event::Start(due.key)
-        } else {
-            Event::Arrival(due.key)
-        }
+    /// What can happen where gradients wait, and work is told to stop.
+    #[inline(never)]
+    fn handle_flow(&mut self, due: Due, observer: &mut impl Observer) -> Result<()> {
+        let Some(mut flow) = self.flow.take() else { return Ok(()) };
+        let workers = self.workers.len() as u32;
+        let done = match due.key.checked_sub(workers) {
+            None if due.rank == START => flow.on_start(self, due.key),
+            None if due.rank == GIVE_UP => flow.on_give_up(self, due.key, observer),
+            None => flow.on_arrival(self, due.key, observer),
+            Some(key) if key == Key::Service as u32 => flow.on_served(self, observer),
+            Some(key) if key == Key::Step as u32 => flow.on_stepped(self, observer),
+            Some(key) if key == Key::Publish as u32 => flow.on_published(self),
+            Some(_) => flow.on_deadline(self, observer),
+        };
+        self.flow = Some(flow);
+        done
     }
 
-    /// A gradient reaches the server, which deals with it at once, or queues it.
+    /// A gradient reaches the server, which deals with it at once.
     #[inline(always)]
     fn on_arrival(&mut self, worker: u32, observer: &mut impl Observer) -> Result<()> {
-        if self.model.service != DelayId::NONE {
-            self.server.enqueue(worker);
-            return self.serve_next(observer);
-        }
-        match self.admit(worker) {
-            Admission::Apply => self.apply(worker, Span::ZERO, Span::ZERO, observer),
-            Admission::Reject => self.reject(worker, Span::ZERO, observer),
-        }
-    }
-
-    /// What the protocol does with the gradient of a worker, were it applied now.
-    #[inline(always)]
-    fn admit(&self, worker: u32) -> Admission {
-        let lag = self.version as i64 - self.workers[worker as usize].version_read as i64;
-        self.model.protocol.admit(lag)
-    }
-
-    /// The server has finished with a gradient: its step takes effect now.
-    #[inline(never)]
-    fn on_served(&mut self, observer: &mut impl Observer) -> Result<()> {
-        if let Some((worker, since, service)) = self.server.serving.take() {
-            self.apply(worker, self.queued(worker, since), service, observer)?;
-        }
-        self.serve_next(observer)
-    }
-
-    /// How long the gradient of a worker had waited for the server at the instant `since`.
-    fn queued(&self, worker: u32, since: Time) -> Span {
-        since.since(self.workers[worker as usize].arrival().unwrap_or(since))
-    }
-
-    /// Lets a free server begin on the next gradient. No other step can come between, so what is too stale is known, and
-    /// rejected, before it costs any service.
-    #[inline(never)]
-    fn serve_next(&mut self, observer: &mut impl Observer) -> Result<()> {
-        if self.server.serving.is_some() {
-            return Ok(());
-        }
-        let worker = loop {
-            let Some(worker) = self.server.dequeue() else { return Ok(()) };
-            match self.admit(worker) {
-                Admission::Apply => break worker,
-                Admission::Reject => self.reject(worker, self.queued(worker, self.now), observer)?,
-            }
-        };
-        let id = self.model.service;
-        let service = duration(&mut self.model.delays, id, self.service, self.server.served);
-        let service = service.ok_or_else(|| errors::clock_ended("the server", "server", self.now))?;
-        let done =
-            self.now.checked_add(service).ok_or_else(|| errors::clock_ended("the server", "server", self.now))?;
-        self.server.served += 1;
-        self.server.serving = Some((worker, self.now, service));
-        self.queue.schedule(self.workers.len() as u32, done, ARRIVAL_OR_STEP);
-        Ok(())
+        let lag = self.version - self.workers[worker as usize].version_read;
+        let admitted = self.model.composition.admit.most_versions.is_none_or(|most| lag <= most);
+        if admitted { self.apply(worker, observer) } else { self.reject(worker, observer) }
     }
 
     /// A gradient is too stale: its worker reads the current version and starts on the next one.
     #[inline(never)]
-    fn reject(&mut self, number: u32, queue: Span, observer: &mut impl Observer) -> Result<()> {
-        let gradient = Gradient { fate: Fate::Rejected, ..self.gradient(number, queue, Span::ZERO) };
+    fn reject(&mut self, number: u32, observer: &mut impl Observer) -> Result<()> {
+        let gradient = Gradient { fate: Fate::Rejected, ..self.gradient(number) };
         self.schedule_arrival(number)?;
         let worker = &mut self.workers[number as usize];
         self.ledger.reject(&mut worker.tally, &gradient);
@@ -344,8 +328,8 @@ impl Simulation {
 
     /// One optimiser step with the gradient of one worker, which then reads the version that includes it.
     #[inline(always)]
-    fn apply(&mut self, number: u32, queue: Span, service: Span, observer: &mut impl Observer) -> Result<()> {
-        let gradient = self.gradient(number, queue, service);
+    fn apply(&mut self, number: u32, observer: &mut impl Observer) -> Result<()> {
+        let gradient = self.gradient(number);
         // The worker reads again at this very instant. Its delays depend on nothing that the step does, and drawing them
         // first lets the processor look for the next event while it still works on this one.
         self.schedule_arrival(number)?;
@@ -367,6 +351,14 @@ impl Simulation {
             self.show(&shown, observer)?;
             self.optimiser_before = None;
         }
+        self.check_end(sound);
+        self.take_snapshot(number);
+        Ok(())
+    }
+
+    /// Whether the step just taken was the last; `sound` says that it led somewhere.
+    #[inline(always)]
+    pub(super) fn check_end(&mut self, sound: bool) {
         if !sound {
             self.ended = Some(Ended::Diverged);
         } else if self.updates >= self.model.stop.updates {
@@ -377,32 +369,27 @@ impl Simulation {
         {
             self.ended = Some(Ended::Loss);
         }
-        self.take_snapshot(number);
-        Ok(())
     }
 
     /// Reads a little of the worker whose event comes next, so that its cache lines are on their way while this event is
     /// still being worked on. With more workers than the cache holds, this is a tenth of the time.
     #[inline(always)]
     fn touch_next(&mut self) {
-        // Of a server, the next event is not known before it begins on its next gradient.
-        if self.model.service != DelayId::NONE {
-            return;
-        }
         if let Some(worker) = self.queue.peek().and_then(|due| self.workers.get(due.key as usize)) {
             std::hint::black_box((worker.version_read, worker.tally.lag_nanos));
         }
     }
 
-    /// The gradient of a worker that is being applied now.
+    /// The gradient that a worker has under way, if it ended now without having waited for anything.
     #[inline(always)]
-    fn gradient(&self, number: u32, queue: Span, service: Span) -> Gradient {
+    pub(super) fn gradient(&self, number: u32) -> Gradient {
         let worker = &self.workers[number as usize];
         Gradient {
             worker: number,
             class: worker.class,
             index: worker.tally.started - 1,
             version_read: worker.version_read,
+            version_arrived: self.version,
             version_applied: self.version,
             lag_clocks: self.fastest_clock - worker.tally.applied,
             read: worker.read,
@@ -414,8 +401,6 @@ impl Simulation {
                 download: worker.download,
                 compute: worker.compute,
                 upload: worker.upload,
-                queue,
-                service,
                 ..Causes::default()
             },
             weight: worker.weight,
@@ -424,24 +409,10 @@ impl Simulation {
         }
     }
 
-    /// The gradient that a worker has not finished, if it has started one: its causes are where the time went so far.
-    fn in_flight(&self, number: u32) -> Option<Gradient> {
-        let worker = &self.workers[number as usize];
-        if !worker.tally.in_flight {
-            return None;
-        }
-        let mut left = self.now.since(worker.read);
-        let mut take = |part: Span| {
-            let taken = part.min(left);
-            left = left - taken;
-            taken
-        };
-        let (download, compute, upload) = (take(worker.download), take(worker.compute), take(worker.upload));
-        let served =
-            self.server.serving.filter(|(served, ..)| *served == number).map(|(_, since, _)| self.now.since(since));
-        let service = served.unwrap_or(Span::ZERO);
-        let causes = Causes { download, compute, upload, queue: left - service, service, ..Causes::default() };
-        Some(Gradient { fate: Fate::InFlight, causes, ..self.gradient(number, Span::ZERO, Span::ZERO) })
+    /// The gradients that workers have not finished. One that has joined always has one under way; one that has not has none.
+    fn in_flight(&self) -> Vec<Gradient> {
+        let joined = (0..self.workers.len() as u32).filter(|&number| self.workers[number as usize].tally.started > 0);
+        joined.map(|number| unfinished(self.gradient(number), Fate::InFlight)).collect()
     }
 
     /// Computes a gradient, turns it into an update and subtracts that; false if the parameters have diverged.

@@ -48,11 +48,11 @@ pub struct Causes {
     pub compute: Span,
     /// The gradient on its way to the server.
     pub upload: Span,
-    /// Waiting until the server is free.
+    /// Waiting until the server is free, or until the worker is, for a task that goes round.
     pub queue: Span,
-    /// The server applying it.
+    /// The server taking it in, and stepping with it.
     pub service: Span,
-    /// Waiting in a buffer or at a barrier.
+    /// Waiting for the other gradients of its step, while the server is free.
     pub hold: Span,
     /// Waiting for a server that is down.
     pub outage: Span,
@@ -80,7 +80,9 @@ pub struct Gradient {
     pub index: u64,
     /// The server's version when the snapshot was sent.
     pub version_read: u64,
-    /// The server's version just before the step that used it.
+    /// The server's version when it arrived there; so far, for a gradient that did not.
+    pub version_arrived: u64,
+    /// The server's version just before the step that used it, or when it ended otherwise.
     pub version_applied: u64,
     /// The iteration clock of its worker behind the fastest worker's, where a worker's clock counts its gradients
     /// applied before this one.
@@ -110,6 +112,12 @@ impl Gradient {
     #[inline]
     pub fn lag_versions(&self) -> i64 {
         self.version_applied as i64 - self.version_read as i64
+    }
+
+    /// Of these, those that passed before it arrived at the server.
+    #[inline]
+    pub fn lag_versions_in_flight(&self) -> i64 {
+        self.version_arrived as i64 - self.version_read as i64
     }
 
     /// Time from read to apply.

@@ -2,6 +2,7 @@
 
 use super::gradient::{FATES, Fate, Gradient};
 use crate::error::{Error, Result};
+use crate::kernel::Span;
 
 /// The books of one worker, kept beside its state.
 #[derive(Clone, Copy, Debug, Default)]
@@ -14,20 +15,46 @@ pub struct Tally {
     pub rejected: u64,
     /// Sum of the lags in versions of those applied.
     pub lag_versions: i64,
-    /// Sum of the lags in nanoseconds of those applied: less than the run's own length, as one follows the other.
-    pub lag_nanos: u64,
-    /// Not ended when the run did.
-    pub in_flight: bool,
+    /// Sum of the lags in nanoseconds of those applied.
+    pub lag_nanos: u128,
 }
 
-impl Tally {
-    /// How many of its gradients met each fate, in the order of [`FATES`].
-    pub fn fates(&self) -> [u64; FATES.len()] {
-        let mut fates = [0; FATES.len()];
-        fates[Fate::Applied as usize] = self.applied;
-        fates[Fate::Rejected as usize] = self.rejected;
-        fates[Fate::InFlight as usize] = u64::from(self.in_flight);
-        fates
+/// All that is known of one worker's gradients.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Books {
+    /// Gradients started.
+    pub started: u64,
+    /// How many of them met each fate, in the order of [`FATES`].
+    pub fates: [u64; FATES.len()],
+    /// Sum of the lags in versions of those applied.
+    pub lag_versions: i64,
+    /// Sum of the lags in nanoseconds of those applied.
+    pub lag_nanos: u128,
+    /// Sum of the factors on those applied.
+    pub weight: f64,
+    /// How long it had no work, from joining on.
+    pub waited: Span,
+}
+
+impl Books {
+    /// Those of a worker that always has one gradient under way once it has joined.
+    pub fn of(tally: &Tally, weight: f64) -> Books {
+        let mut books = Books {
+            started: tally.started,
+            lag_versions: tally.lag_versions,
+            lag_nanos: tally.lag_nanos,
+            weight: tally.applied as f64 * weight,
+            ..Books::default()
+        };
+        books.fates[Fate::Applied as usize] = tally.applied;
+        books.fates[Fate::Rejected as usize] = tally.rejected;
+        books.fates[Fate::InFlight as usize] = u64::from(tally.started > 0);
+        books
+    }
+
+    /// Gradients that met a fate.
+    pub fn count(&self, fate: Fate) -> u64 {
+        self.fates[fate as usize]
     }
 }
 
@@ -37,11 +64,11 @@ impl Tally {
 pub struct Ledger {
     /// Gradients in flight: snapshots held.
     in_flight: u64,
-    /// Σ over version changes Δ of Δ × snapshots then held by others.
+    /// Σ over version changes Δ of Δ × snapshots then held by others, + Σ over reads of how far behind they were.
     exposure: i64,
     /// Σ lag in versions of every gradient when it ended.
     ended_lag: i64,
-    /// Σ over steps of the lags then outstanding, and of the number of gradients then in flight.
+    /// Σ over steps of the lags outstanding just after them, and of the number of gradients then in flight.
     glimpsed: (i128, u64),
 }
 
@@ -58,20 +85,41 @@ impl Ledger {
     pub fn apply(&mut self, tally: &mut Tally, gradient: &Gradient) {
         tally.applied += 1;
         tally.lag_versions += gradient.lag_versions();
-        tally.lag_nanos += gradient.lag().nanos();
+        tally.lag_nanos += u128::from(gradient.lag().nanos());
         self.in_flight -= 1;
         self.ended_lag += gradient.lag_versions();
         // Of those in flight, one is the same worker's next, which reads the new version.
         self.exposure += self.in_flight as i64 - 1;
-        self.glimpsed.0 += i128::from(self.exposure - self.ended_lag);
-        self.glimpsed.1 += self.in_flight;
+        self.glimpse();
     }
 
     /// A gradient was rejected, after its worker had started on the next one: no version changed.
     pub fn reject(&mut self, tally: &mut Tally, gradient: &Gradient) {
         tally.rejected += 1;
+        self.end(gradient);
+    }
+
+    /// A snapshot was read that was already so many versions behind the server.
+    pub fn read_behind(&mut self, versions: u64) {
+        self.exposure += versions as i64;
+    }
+
+    /// A gradient ended, and its snapshot is no longer held.
+    pub fn end(&mut self, gradient: &Gradient) {
         self.in_flight -= 1;
         self.ended_lag += gradient.lag_versions();
+    }
+
+    /// The server went one version on, after the gradients of that step had ended.
+    pub fn step(&mut self) {
+        self.exposure += self.in_flight as i64;
+    }
+
+    /// A look at what is in flight, after a step and after whoever it let go has read.
+    #[inline(always)]
+    pub fn glimpse(&mut self) {
+        self.glimpsed.0 += i128::from(self.exposure - self.ended_lag);
+        self.glimpsed.1 += self.in_flight;
     }
 
     /// The mean lag in versions, so far, of the gradients in flight just after each step. It differs from the lag at
@@ -84,20 +132,16 @@ impl Ledger {
     ///
     /// # Errors
     /// If one is broken.
-    pub fn close<'a>(
-        &self,
-        tallies: impl Iterator<Item = &'a Tally>,
-        in_flight: impl Iterator<Item = Gradient>,
-    ) -> Result<()> {
-        for (worker, tally) in tallies.enumerate() {
-            let (started, ended) = (tally.started, tally.fates().iter().sum::<u64>());
+    pub fn close(&self, books: impl Iterator<Item = Books>, in_flight: &[Gradient]) -> Result<()> {
+        for (worker, books) in books.enumerate() {
+            let (started, ended) = (books.started, books.fates.iter().sum::<u64>());
             if started != ended {
                 return Err(Error::Broken(format!(
                     "ledger: worker {worker} started {started} gradients, {ended} ended"
                 )));
             }
         }
-        let outstanding: i64 = in_flight.map(|gradient| gradient.lag_versions()).sum();
+        let outstanding: i64 = in_flight.iter().map(Gradient::lag_versions).sum();
         if self.ended_lag + outstanding != self.exposure {
             return Err(Error::Broken(format!(
                 "conservation: lags of {} ended and {outstanding} outstanding do not add up to {}",
@@ -120,6 +164,7 @@ mod tests {
             class: 0,
             index: 0,
             version_read,
+            version_arrived: version_applied,
             version_applied,
             lag_clocks: 0,
             read: Time::ZERO,
@@ -140,15 +185,18 @@ mod tests {
         tallies.iter_mut().for_each(|tally| ledger.start(tally));
         ledger.start(&mut tallies[0]);
         ledger.apply(&mut tallies[0], &gradient(0, 0, 0, Fate::Applied));
-        tallies.iter_mut().for_each(|tally| tally.in_flight = true);
         (ledger, tallies)
+    }
+
+    fn close(ledger: &Ledger, tallies: &[Tally], in_flight: &[Gradient]) -> Result<()> {
+        ledger.close(tallies.iter().map(|tally| Books::of(tally, 1.0)), in_flight)
     }
 
     #[test]
     fn books_that_balance_close() {
         let (ledger, tallies) = books();
         let in_flight = [gradient(0, 1, 1, Fate::InFlight), gradient(1, 0, 1, Fate::InFlight)];
-        assert!(ledger.close(tallies.iter(), in_flight.into_iter()).is_ok());
+        assert!(close(&ledger, &tallies, &in_flight).is_ok());
         assert_eq!(ledger.in_flight_lag(), Some(0.5));
     }
 
@@ -157,24 +205,35 @@ mod tests {
         let (mut ledger, mut tallies) = books();
         ledger.start(&mut tallies[1]);
         ledger.reject(&mut tallies[1], &gradient(1, 0, 1, Fate::Rejected));
-        assert_eq!(tallies[1].fates(), [0, 1, 0, 0, 0, 0, 1]);
+        assert_eq!(Books::of(&tallies[1], 1.0).fates, [0, 1, 0, 0, 0, 0, 1]);
         let in_flight = [gradient(0, 1, 1, Fate::InFlight), gradient(1, 1, 1, Fate::InFlight)];
-        assert!(ledger.close(tallies.iter(), in_flight.into_iter()).is_ok());
+        assert!(close(&ledger, &tallies, &in_flight).is_ok());
+    }
+
+    #[test]
+    fn a_snapshot_that_was_old_when_it_was_read_counts_from_then() {
+        let (mut ledger, mut tallies) = books();
+        ledger.end(&gradient(1, 0, 1, Fate::Dropped));
+        ledger.start(&mut tallies[1]);
+        ledger.read_behind(1);
+        ledger.step();
+        let in_flight = [gradient(0, 1, 2, Fate::InFlight), gradient(1, 0, 2, Fate::InFlight)];
+        assert!(ledger.close(std::iter::empty(), &in_flight).is_ok());
     }
 
     #[test]
     fn a_gradient_that_vanished_breaks_the_ledger() {
         let (ledger, mut tallies) = books();
-        tallies[1].in_flight = false;
-        let error = ledger.close(tallies.iter(), std::iter::empty()).unwrap_err().to_string();
-        assert!(error.contains("ledger: worker 1 started 1 gradients, 0 ended"), "{error}");
+        tallies[1].started += 1;
+        let error = close(&ledger, &tallies, &[]).unwrap_err().to_string();
+        assert!(error.contains("ledger: worker 1 started 2 gradients, 1 ended"), "{error}");
     }
 
     #[test]
     fn a_lag_that_is_off_by_one_breaks_the_conservation_law() {
         let (ledger, tallies) = books();
         let in_flight = [gradient(0, 1, 1, Fate::InFlight), gradient(1, 0, 2, Fate::InFlight)];
-        let error = ledger.close(tallies.iter(), in_flight.into_iter()).unwrap_err().to_string();
+        let error = close(&ledger, &tallies, &in_flight).unwrap_err().to_string();
         assert!(error.contains("conservation: lags of 0 ended and 2 outstanding do not add up to 1"), "{error}");
     }
 }

@@ -2,17 +2,22 @@
 
 mod engine;
 mod errors;
+mod flow;
 mod gradient;
 mod ledger;
 mod model;
+mod publish;
 mod server;
 mod snapshots;
+mod step;
+mod work;
 mod worker;
 
 pub use engine::{Ended, Simulation};
+pub use flow::Totals;
 pub use gradient::{CAUSES, Causes, FATES, Fate, Gradient};
-pub use ledger::{Ledger, Tally};
-pub use model::{DelayId, Legs, Member, Model, Stop, purpose};
+pub use ledger::{Books, Ledger};
+pub use model::{DelayId, Legs, Member, Model, Publish, Serving, Stop, purpose};
 pub use snapshots::LARGEST;
 
 use crate::error::Result;

@@ -1,10 +1,10 @@
 //! Everything that a run is made of, built and checked, before its first event.
 
 use crate::delay::Sampler;
-use crate::kernel::{Purpose, Streams, Time};
+use crate::kernel::{Purpose, Span, Streams, Time};
 use crate::objective::{NoiseSource, Objective};
 use crate::optimiser::Optimiser;
-use crate::protocol::Protocol;
+use crate::protocol::Composition;
 use std::sync::Arc;
 
 /// What the random streams of a cluster are for.
@@ -21,6 +21,13 @@ pub mod purpose {
     pub const SERVICE: Purpose = Purpose(4);
     /// Gradient noise, by worker.
     pub const NOISE: Purpose = Purpose(5);
+    // 6 and 7 are those of the protocol.
+    /// Times of requests for a snapshot, by worker.
+    pub const REQUEST: Purpose = Purpose(8);
+    /// Times of whole optimiser steps, by server.
+    pub const STEP: Purpose = Purpose(9);
+    /// Times until new parameters can be read, by server.
+    pub const PUBLISH: Purpose = Purpose(10);
 }
 
 /// The place of a delay in [`Model::delays`]; workers of a class share one unless their law tells them apart.
@@ -65,6 +72,37 @@ pub struct Member {
     pub weight: f64,
     /// Its delays.
     pub legs: Legs,
+    /// The time of its request for a snapshot, without which it gets the next with the answer to its push.
+    pub request: DelayId,
+    /// How long after the read it gives up on a gradient.
+    pub gives_up: Option<Span>,
+    /// How many gradients it computes from one read to the next push.
+    pub local_steps: u32,
+}
+
+/// When workers see new parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Publish {
+    /// After every so many steps.
+    pub every: u64,
+    /// And so much later.
+    pub delay: DelayId,
+}
+
+impl Publish {
+    /// Every version, at once.
+    pub const ALWAYS: Publish = Publish { every: 1, delay: DelayId::NONE };
+}
+
+/// What the server does.
+#[derive(Clone, Copy, Debug)]
+pub struct Serving {
+    /// The time to take in one gradient, one at a time.
+    pub service: DelayId,
+    /// The time of a whole optimiser step, during which gradients are taken in, but not used.
+    pub step: DelayId,
+    /// When workers see its steps.
+    pub publish: Publish,
 }
 
 /// When a run ends: as soon as one of these is reached.
@@ -84,7 +122,7 @@ pub struct Model {
     /// Where its randomness comes from.
     pub streams: Streams,
     /// Who waits for whom.
-    pub protocol: Protocol,
+    pub composition: Composition,
     /// What is minimised.
     pub objective: Arc<dyn Objective>,
     /// What makes its gradients stochastic.
@@ -97,10 +135,22 @@ pub struct Model {
     pub start_version: u64,
     /// All delays.
     pub delays: Vec<Sampler>,
-    /// The server's service time a gradient.
-    pub service: DelayId,
+    /// What the server does.
+    pub server: Serving,
     /// The workers, class by class.
     pub workers: Vec<Member>,
     /// The end.
     pub stop: Stop,
+}
+
+impl Model {
+    /// Whether gradients never wait at the server, and nothing ever interrupts a worker: each is then a single event.
+    pub fn is_plain(&self) -> bool {
+        let member = |member: &Member| member.request == DelayId::NONE && member.gives_up.is_none();
+        self.composition.is_plain()
+            && self.server.service == DelayId::NONE
+            && self.server.step == DelayId::NONE
+            && self.server.publish == Publish::ALWAYS
+            && self.workers.iter().all(member)
+    }
 }

@@ -1,31 +1,189 @@
-//! The parameter server's queue: gradients are applied one at a time, first come, first served.
+//! The server's side of a gradient's life: the queue in which it arrives, the buffer in which it waits for its step, and the
+//! step that uses it.
 
+use super::gradient::Gradient;
 use crate::kernel::{Span, Time};
+use crate::protocol::{After, Order, StepRule};
 use std::collections::VecDeque;
 
-/// A single FIFO server. Without a service time it is never busy and its queue never used.
+/// A gradient at the server, with what is needed to compute it: that is done when it is used.
+#[derive(Clone, Copy, Debug)]
+pub struct Held {
+    /// What is known of it so far.
+    pub gradient: Gradient,
+    /// The snapshot that it is of.
+    pub slot: u32,
+    /// The data that it is of: a worker, and a number.
+    pub batch: (u32, u64),
+    /// The version that decides whether it is late.
+    pub base: u64,
+    /// When it came to where it waits now.
+    pub since: Time,
+}
+
+/// What the server holds.
 #[derive(Debug)]
 pub struct Server {
-    waiting: VecDeque<u32>,
-    /// Whose gradient is being applied, since when, and for how long.
-    pub serving: Option<(u32, Time, Span)>,
-    /// Gradients whose service has begun: the number of the next service time.
+    rule: StepRule,
+    workers: u32,
+    /// Arrived, and not yet taken in.
+    pub waiting: VecDeque<Held>,
+    /// Being taken in, since when.
+    pub serving: Option<(Held, Time)>,
+    /// Gradients that it began to take in: the number of the next service time.
     pub served: u64,
+    /// Taken in, and not yet used.
+    pub buffer: VecDeque<Held>,
+    /// How many of them are of each worker, and of how many workers there are any.
+    of_worker: Vec<u32>,
+    distinct: u32,
+    /// Those of the steps under way.
+    pub batch: VecDeque<Held>,
+    /// When the batch was taken, and the step under way was begun.
+    pub taken: Time,
+    pub stepping: Option<Time>,
+    /// Gradients in each step of the batch.
+    pub part: usize,
+    /// Batches used up.
+    pub batches: u64,
+    /// Steps that took time: the number of the next step time.
+    pub timed_steps: u64,
+    /// When the last step ended.
+    pub free_since: Time,
+    /// Workers that have not had their step in this round of a table.
+    round: Vec<bool>,
+    round_left: u32,
+    /// How long it was busy, in nanoseconds.
+    pub busy_nanos: u64,
 }
 
 impl Server {
-    /// Room for one gradient of each worker.
-    pub fn new(workers: usize) -> Server {
-        Server { waiting: VecDeque::with_capacity(workers), serving: None, served: 0 }
+    /// An empty one.
+    pub fn new(rule: StepRule, workers: u32) -> Server {
+        let table = if rule.after == After::Table { workers as usize } else { 0 };
+        Server {
+            rule,
+            workers,
+            waiting: VecDeque::with_capacity(workers as usize),
+            serving: None,
+            served: 0,
+            buffer: VecDeque::with_capacity(workers as usize),
+            of_worker: vec![0; workers as usize],
+            distinct: 0,
+            batch: VecDeque::with_capacity(workers as usize),
+            taken: Time::ZERO,
+            stepping: None,
+            part: 1,
+            batches: 0,
+            timed_steps: 0,
+            free_since: Time::ZERO,
+            round: vec![false; table],
+            round_left: 0,
+            busy_nanos: 0,
+        }
     }
 
-    /// The gradient of `worker` has arrived.
-    pub fn enqueue(&mut self, worker: u32) {
-        self.waiting.push_back(worker);
+    /// Puts a gradient with those that wait for a step; names the one that had to make room for it.
+    pub fn hold(&mut self, held: Held) -> Option<Held> {
+        let full = self.rule.capacity.is_some_and(|most| self.buffer.len() as u64 >= most.get());
+        let evicted = if full { self.remove(0) } else { None };
+        let count = &mut self.of_worker[held.gradient.worker as usize];
+        self.distinct += u32::from(*count == 0);
+        *count += 1;
+        self.buffer.push_back(held);
+        evicted
     }
 
-    /// The gradient to be applied next.
-    pub fn dequeue(&mut self) -> Option<u32> {
-        self.waiting.pop_front()
+    /// Takes out the gradient at `place` in the buffer.
+    pub fn remove(&mut self, place: usize) -> Option<Held> {
+        let held = self.buffer.remove(place)?;
+        let count = &mut self.of_worker[held.gradient.worker as usize];
+        *count -= 1;
+        self.distinct -= u32::from(*count == 0);
+        Some(held)
+    }
+
+    /// Whether there is enough for a step; `deadline` says that the time is up.
+    fn is_ready(&self, deadline: bool) -> bool {
+        match self.rule.after {
+            After::Gradients(count) => self.buffer.len() as u64 >= count.get(),
+            After::Workers(count) => u64::from(self.distinct) >= count.get(),
+            After::All => self.distinct == self.workers,
+            After::Deadline(_) => self.distinct == self.workers || (deadline && !self.buffer.is_empty()),
+            After::Table if self.round_left == 0 => self.distinct == self.workers,
+            After::Table => self.buffer.back().is_some_and(|held| self.round[held.gradient.worker as usize]),
+        }
+    }
+
+    /// Takes the gradients of the next step out of the buffer, if there are enough; `deadline` says that the time is up.
+    pub fn take(&mut self, deadline: bool, now: Time) -> bool {
+        if !self.is_ready(deadline) {
+            return false;
+        }
+        match self.rule.after {
+            After::Gradients(count) => (0..count.get()).for_each(|_| self.take_one()),
+            After::Workers(_) | After::All | After::Deadline(_) => self.take_all(),
+            After::Table => self.take_round(),
+        }
+        let parts = self.rule.parts.get().min(self.batch.len() as u64).max(1) as usize;
+        self.part = self.batch.len().div_ceil(parts);
+        self.taken = now;
+        true
+    }
+
+    fn take_one(&mut self) {
+        let place = match self.rule.order {
+            Order::Fifo => 0,
+            Order::Lifo => self.buffer.len() - 1,
+        };
+        let held = self.remove(place);
+        self.batch.extend(held);
+    }
+
+    fn take_all(&mut self) {
+        while let Some(held) = self.remove(0) {
+            self.batch.push_back(held);
+        }
+    }
+
+    /// All that came before the first step of a round, and later just the one that came last.
+    fn take_round(&mut self) {
+        let Some(last) = self.buffer.back().map(|held| held.gradient.worker as usize) else { return };
+        if self.round_left == 0 {
+            self.take_all();
+            self.round.fill(true);
+            self.round_left = self.workers;
+        } else {
+            let held = self.remove(self.buffer.len() - 1);
+            self.batch.extend(held);
+        }
+        self.round[last] = false;
+        self.round_left -= 1;
+    }
+
+    /// Whether the step under way is the first of a round of a table.
+    pub fn begins_round(&self) -> bool {
+        self.round_left + 1 == self.workers
+    }
+
+    /// Puts down where the time went of a gradient in the buffer, until it was taken at `taken`: to the queue while the server
+    /// was stepping with others, to waiting for others while it was free.
+    pub fn waited(&self, held: &mut Held, taken: Time) {
+        let free = self.free_since.clamp(held.since, taken);
+        let free = if self.stepping.is_some() { taken } else { free };
+        held.gradient.causes.queue = held.gradient.causes.queue + free.since(held.since);
+        held.gradient.causes.hold = taken.since(free);
+        held.since = taken;
+    }
+
+    /// Everything at the server that has not ended.
+    pub fn all(&self) -> impl Iterator<Item = &Held> {
+        let serving = self.serving.iter().map(|(held, _)| held);
+        self.waiting.iter().chain(serving).chain(&self.buffer).chain(&self.batch)
+    }
+
+    /// Adds to the time that the server was busy.
+    pub fn was_busy(&mut self, span: Span) {
+        self.busy_nanos += span.nanos();
     }
 }

@@ -4,7 +4,8 @@
 pub const LARGEST: f64 = 1e100;
 
 /// A ring of versions, written out of place: a worker that reads gets a reference to the current version, never a copy,
-/// and a step writes the next version into a slot that nobody holds.
+/// and a step writes the next version into a slot that nobody holds. It grows with the number of versions that are held at
+/// the same time.
 #[derive(Debug)]
 pub struct Snapshots {
     dimension: usize,
@@ -15,7 +16,7 @@ pub struct Snapshots {
 }
 
 impl Snapshots {
-    /// Room for `readers` snapshots besides the current version, which is `start`.
+    /// Room for `readers` snapshots besides the current version, which is `start`, to begin with.
     pub fn new(start: &[f64], readers: u32) -> Snapshots {
         let slots = readers as usize + 1;
         let mut values = vec![0.0; slots * start.len()];
@@ -49,6 +50,12 @@ impl Snapshots {
         self.current
     }
 
+    /// Takes another reference to the version in `slot`, which somebody holds.
+    pub fn share(&mut self, slot: u32) -> u32 {
+        self.holders[slot as usize] += 1;
+        slot
+    }
+
     /// Gives one back.
     #[inline]
     pub fn release(&mut self, slot: u32) {
@@ -65,7 +72,7 @@ impl Snapshots {
         // A version that nobody has read need not be kept.
         let next = match self.holders[self.current as usize] {
             0 => self.current,
-            _ => self.free.pop().expect("there are more slots than readers"),
+            _ => self.free.pop().unwrap_or_else(|| self.grow()),
         };
         let current = std::mem::replace(&mut self.current, next);
         match update {
@@ -76,6 +83,14 @@ impl Snapshots {
             }
             _ => self.write(current, next, update),
         }
+    }
+
+    /// One slot more.
+    #[cold]
+    fn grow(&mut self) -> u32 {
+        self.values.resize(self.values.len() + self.dimension, 0.0);
+        self.holders.push(0);
+        self.holders.len() as u32 - 1
     }
 
     /// Writes the parameters in slot `old` − `update` to slot `new`.
@@ -125,6 +140,19 @@ mod tests {
         assert_eq!(snapshots.get(third), [0.25, 1.5]);
         assert_eq!(snapshots.get(second), [0.5, 1.5]);
         assert_eq!(snapshots.current(), [0.0, 1.5]);
+    }
+
+    #[test]
+    fn it_grows_with_what_is_held() {
+        let mut snapshots = Snapshots::new(&[1.0], 1);
+        let first = snapshots.hold();
+        assert!(snapshots.step(&[0.25]));
+        let second = snapshots.hold();
+        assert_eq!(snapshots.share(first), first);
+        snapshots.release(first);
+        assert!(snapshots.step(&[0.25]));
+        assert_eq!((snapshots.get(first), snapshots.get(second)), (&[1.0][..], &[0.75][..]));
+        assert_eq!(snapshots.current(), [0.5]);
     }
 
     #[test]

@@ -54,6 +54,25 @@ impl Worker {
         self.arrival()
     }
 
+    /// The same for its computation number `index`, which takes `local_steps` gradients and begins at `now`: possibly later than
+    /// it was read.
+    pub fn draw_work(&mut self, delays: &mut [Sampler], index: u64, local_steps: u64, now: Time) -> Option<Time> {
+        let (legs, streams) = (self.legs, self.streams);
+        self.download = duration(delays, legs.download, streams.stream(purpose::DOWNLOAD), index)?;
+        self.upload = duration(delays, legs.upload, streams.stream(purpose::UPLOAD), index)?;
+        self.compute = Span::ZERO;
+        for step in 0..local_steps {
+            let next = duration(delays, legs.compute, streams.stream(purpose::COMPUTE), index * local_steps + step)?;
+            self.compute = Some(self.compute + next).filter(|&sum| sum <= Span::MAX)?;
+        }
+        now.checked_add(self.download + self.compute + self.upload)
+    }
+
+    /// Draws how long its request for a snapshot takes, before its computation number `index`.
+    pub fn draw_request(&self, delays: &mut [Sampler], id: DelayId, index: u64) -> Option<Span> {
+        duration(delays, id, self.streams.stream(purpose::REQUEST), index)
+    }
+
     /// The stream of its gradient noise.
     #[inline]
     pub fn noise(&self) -> Stream {
@@ -75,4 +94,38 @@ const _: () = assert!(size_of::<Worker>() == 128);
 pub fn duration(delays: &mut [Sampler], id: DelayId, stream: Stream, index: u64) -> Option<Span> {
     let Some(place) = id.place() else { return Some(Span::ZERO) };
     Span::from_seconds(delays[place].sample(index, stream.draw(index)))
+}
+
+/// What a worker is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Phase {
+    /// It has not joined.
+    #[default]
+    Away,
+    /// It has no work, and waits for some, or its request for it is under way.
+    Free,
+    /// It has a gradient under way.
+    Busy,
+}
+
+/// What a worker has besides its hot state, where the protocol asks for more than push and read again.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Standing {
+    pub phase: Phase,
+    /// Since when it has been free.
+    pub since: Time,
+    /// How long it was free, from joining on.
+    pub waited: Span,
+    /// Computations begun.
+    pub begun: u64,
+    /// The data of the one under way: a worker, and a number.
+    pub batch: (u32, u64),
+    /// How long its task had waited for it.
+    pub wait: Span,
+    /// Gradients that it has not ended.
+    pub in_flight: u64,
+    pub dropped: u64,
+    pub cancelled: u64,
+    /// Sum of the factors on those applied.
+    pub weight: f64,
 }

@@ -48,6 +48,12 @@ pub trait Objective: std::fmt::Debug + Send + Sync {
     /// Bounds (μ, L) on the curvature: every eigenvalue of every Hessian lies between them. `None` if there are none.
     fn curvature(&self) -> Option<(f64, f64)>;
 
+    /// Where SGD settles, in the limit of a small learning rate, if the gradients that it uses are `shares[i]` of class i, up to a
+    /// common factor: the minimiser of that mixture. `None` if classes do not differ, or no gradient was used.
+    fn stationary(&self, _shares: &[f64]) -> Option<Vec<f64>> {
+        None
+    }
+
     /// For an average over examples, their number, so that mini-batches can be drawn.
     fn examples(&self) -> Option<usize> {
         None

@@ -213,6 +213,11 @@ impl Objective for Shifted {
     fn minimiser(&self) -> Option<&[f64]> {
         Some(&self.minimiser)
     }
+    fn stationary(&self, shares: &[f64]) -> Option<Vec<f64>> {
+        let used = self.classes.iter().zip(shares);
+        let curvature: f64 = used.clone().map(|((a, _, _), share)| share * a).sum();
+        (curvature > 0.0).then(|| vec![used.map(|((a, b, _), share)| share * a * b).sum::<f64>() / curvature])
+    }
     fn curvature(&self) -> Option<(f64, f64)> {
         let curvature = self.classes.iter().map(|(a, _, share)| share * a).sum();
         Some((curvature, curvature))

@@ -15,7 +15,7 @@ pub use staleness::{CATALOGUE as DISCOUNTS, Discount};
 use crate::catalogue::{Entry, entry};
 use crate::error::{Error, Result};
 use crate::kernel::Span;
-use crate::units::{Fraction, Momentum, NonNegative, Positive};
+use crate::units::{Count, Fraction, Momentum, NonNegative, Positive};
 use serde::{Deserialize, Serialize};
 
 /// What a transform may know of the gradient that it is given, besides the gradient.
@@ -65,6 +65,11 @@ pub enum Spec {
     Nesterov {
         learning_rate: Positive,
         momentum: Momentum,
+    },
+    DelayedNesterov {
+        learning_rate: Positive,
+        momentum: Momentum,
+        every: Count,
     },
     AdaGrad {
         learning_rate: Positive,
@@ -118,6 +123,7 @@ pub enum Spec {
         #[serde(default = "small")]
         epsilon: Positive,
     },
+    GapAware,
 }
 
 fn fraction(value: f64) -> Fraction {
@@ -158,6 +164,11 @@ pub const CATALOGUE: &[Entry] = &[
         "Nesterov(learning_rate: 0.1, momentum: 0.9)",
     ),
     entry(
+        "DelayedNesterov",
+        "u ← learning_rate · u / every, and at every so-many-th step momentum · m more, m ← momentum · m + mean of u",
+        "DelayedNesterov(learning_rate: 0.7, momentum: 0.9, every: 4)",
+    ),
+    entry(
         "AdaGrad",
         "u ← learning_rate · u / (√Σu² + epsilon), coordinate by coordinate",
         "AdaGrad(learning_rate: 0.1)",
@@ -192,6 +203,7 @@ pub const CATALOGUE: &[Entry] = &[
         "the same with lambda / √(decaying mean of u² + epsilon)",
         "DcAsgdAdaptive(lambda: 2.0, decay: 0.95, epsilon: 1e-7)",
     ),
+    entry("GapAware", "u ← u / (1 + ‖w_now − w_read‖ / mean length of a step so far)", "GapAware"),
 ];
 
 impl Spec {
@@ -201,6 +213,7 @@ impl Spec {
             Spec::Sgd { .. } => "Sgd",
             Spec::HeavyBall { .. } => "HeavyBall",
             Spec::Nesterov { .. } => "Nesterov",
+            Spec::DelayedNesterov { .. } => "DelayedNesterov",
             Spec::AdaGrad { .. } => "AdaGrad",
             Spec::RmsProp { .. } => "RmsProp",
             Spec::Adam { .. } => "Adam",
@@ -212,7 +225,14 @@ impl Spec {
             Spec::ClipByLag { .. } => "ClipByLag",
             Spec::DcAsgd { .. } => "DcAsgd",
             Spec::DcAsgdAdaptive { .. } => "DcAsgdAdaptive",
+            Spec::GapAware => "GapAware",
         }
+    }
+
+    /// Whether it knows how stale the gradient is, so that it must see each on its own.
+    fn knows_lag(&self) -> bool {
+        use Spec::*;
+        matches!(self, Discount(_) | ClipByLag { .. } | DcAsgd { .. } | DcAsgdAdaptive { .. } | GapAware)
     }
 
     /// Whether it brings a learning rate, of which a chain needs exactly one.
@@ -222,12 +242,13 @@ impl Spec {
             Sgd { .. }
             | HeavyBall { .. }
             | Nesterov { .. }
+            | DelayedNesterov { .. }
             | AdaGrad { .. }
             | RmsProp { .. }
             | Adam { .. }
             | AdamW { .. } => true,
             Clip { .. } | WeightDecay { .. } | Schedule(_) => false,
-            Discount(_) | ClipByLag { .. } | DcAsgd { .. } | DcAsgdAdaptive { .. } => false,
+            Discount(_) | ClipByLag { .. } | DcAsgd { .. } | DcAsgdAdaptive { .. } | GapAware => false,
         }
     }
 
@@ -239,6 +260,9 @@ impl Spec {
             }
             Spec::Nesterov { learning_rate, momentum } => {
                 Box::new(momentum::Velocity::new(learning_rate.get(), momentum.get(), true, dimension))
+            }
+            Spec::DelayedNesterov { learning_rate, momentum, every } => {
+                Box::new(momentum::Delayed::new(learning_rate.get(), momentum.get(), every.get(), dimension))
             }
             Spec::AdaGrad { learning_rate, epsilon } => {
                 Box::new(adaptive::Root::new(learning_rate.get(), None, epsilon.get(), dimension))
@@ -263,6 +287,7 @@ impl Spec {
             Spec::DcAsgdAdaptive { lambda, decay, epsilon } => {
                 Box::new(staleness::Compensation::adaptive(lambda.get(), decay.get(), epsilon.get(), dimension))
             }
+            Spec::GapAware => Box::new(staleness::GapAware::default()),
         }
     }
 }
@@ -270,20 +295,23 @@ impl Spec {
 /// A chain of transforms, ready to step. A clone has the state of the original.
 #[derive(Clone, Debug)]
 pub struct Optimiser {
+    /// Those that see each gradient of a step on its own, before they are added up.
+    each: Vec<Box<dyn Transform>>,
     chain: Vec<Box<dyn Transform>>,
 }
 
 impl Optimiser {
-    /// The chain for `dimension` parameters, in its initial state.
+    /// The chain for `dimension` parameters, in its initial state, for steps with one gradient each.
     ///
     /// # Errors
     /// If the chain has no transform with a learning rate, or more than one.
     pub fn new(chain: &[Spec], dimension: usize) -> Result<Optimiser> {
         let with_rate: Vec<&str> = chain.iter().filter(|spec| spec.has_learning_rate()).map(Spec::name).collect();
         match with_rate.as_slice() {
-            [_] => Ok(Optimiser { chain: chain.iter().map(|spec| spec.build(dimension)).collect() }),
+            [_] => Ok(Optimiser { each: Vec::new(), chain: chain.iter().map(|spec| spec.build(dimension)).collect() }),
             [] => Err(Error::Invalid(
-                "the optimiser has no learning rate; add one of Sgd, HeavyBall, Nesterov, AdaGrad, RmsProp, Adam, AdamW"
+                "the optimiser has no learning rate; add one of Sgd, HeavyBall, Nesterov, DelayedNesterov, AdaGrad, RmsProp, \
+                 Adam, AdamW"
                     .to_owned(),
             )),
             several => Err(Error::Invalid(format!(
@@ -294,7 +322,34 @@ impl Optimiser {
         }
     }
 
-    /// Turns the gradient in `update` into what is to be subtracted from the parameters.
+    /// The same for steps with several gradients: the transforms at its head that know the lag see each on its own, the others
+    /// what was made of all.
+    ///
+    /// # Errors
+    /// As for [`Optimiser::new`], and if a transform that knows the lag stands behind one that does not.
+    pub fn for_several(chain: &[Spec], dimension: usize) -> Result<Optimiser> {
+        let mut optimiser = Optimiser::new(chain, dimension)?;
+        let head = chain.iter().take_while(|spec| spec.knows_lag()).count();
+        if let Some(late) = chain[head..].iter().find(|spec| spec.knows_lag()) {
+            return Err(Error::Invalid(format!(
+                "{} knows the lag of one gradient, but this protocol steps with several; put it before {}",
+                late.name(),
+                chain[head].name()
+            )));
+        }
+        optimiser.each = optimiser.chain.drain(..head).collect();
+        Ok(optimiser)
+    }
+
+    /// Turns one of several gradients into its part of the sum.
+    #[inline]
+    pub fn transform_gradient(&mut self, gradient: &mut [f64], context: &Context) {
+        for link in &mut self.each {
+            link.apply(gradient, context);
+        }
+    }
+
+    /// Turns the gradient in `update`, or what was made of several, into what is to be subtracted from the parameters.
     #[inline]
     pub fn transform(&mut self, update: &mut [f64], context: &Context) {
         for link in &mut self.chain {

@@ -2,8 +2,8 @@
 
 use super::{Context, Transform};
 use crate::catalogue::{Entry, entry};
-use crate::units::{NonNegative, Positive};
-use crate::vector::norm;
+use crate::units::{Count, NonNegative, Positive};
+use crate::vector::{distance, norm};
 use serde::{Deserialize, Serialize};
 
 /// A factor on the update, as a function of its lag. A lag below 0 counts as none.
@@ -26,6 +26,12 @@ pub enum Discount {
         /// The greatest lag in versions without a discount.
         after: u64,
     },
+    /// min(1, after / τ): the full learning rate up to a lag of `after`, and one divided by the lag beyond (Koloskova, Stich and
+    /// Jaggi, 2022, "Sharper convergence guarantees for asynchronous SGD", theorem 8).
+    Capped {
+        /// The greatest lag in versions without a discount.
+        after: Count,
+    },
     /// 2^(−lag / seconds), by the lag in seconds.
     HalfLife {
         /// After which it is worth half.
@@ -43,6 +49,7 @@ pub const CATALOGUE: &[Entry] = &[
     entry("Inverse", "1 / max(1, τ), for a lag of τ versions", "Inverse"),
     entry("Polynomial", "(1 + τ)^−exponent; ½ is FedBuff's", "Polynomial(exponent: 0.5)"),
     entry("Hinge", "1 for τ ≤ after, else 1 / (slope · (τ − after) + 1)", "Hinge(slope: 10.0, after: 4)"),
+    entry("Capped", "min(1, after / τ): delay-adaptive", "Capped(after: 8)"),
     entry("HalfLife", "2^(−lag / seconds), by the lag in seconds", "HalfLife(seconds: 2.0)"),
     entry("Cutoff", "1 for τ ≤ after, else 0", "Cutoff(after: 8)"),
 ];
@@ -55,6 +62,7 @@ impl Discount {
             Discount::Inverse => 1.0 / lag.max(1.0),
             Discount::Polynomial { exponent } => (1.0 + lag).powf(-exponent.get()),
             Discount::Hinge { slope, after } => 1.0 / (slope.get() * (lag - after as f64).max(0.0) + 1.0),
+            Discount::Capped { after } => (after.get() as f64 / lag).min(1.0),
             Discount::HalfLife { seconds: half } => (-seconds / half.get()).exp2(),
             Discount::Cutoff { after } => f64::from(lag <= after as f64),
         }
@@ -130,6 +138,39 @@ impl Transform for Compensation {
                     *u += self.lambda / (*s + epsilon).sqrt() * *u * *u * (now - read);
                 }
             }
+        }
+    }
+
+    fn duplicate(&self) -> Box<dyn Transform> {
+        Box::new(self.clone())
+    }
+}
+
+/// u ← u / (1 + G): G is how far the server has moved since the read, in mean lengths of its steps so far (after Barkai, Hakimi and
+/// Schuster, 2020, "Gap-aware mitigation of gradient staleness", section 4; they average the length over steps, too). While
+/// nothing has moved, G is 0.
+#[derive(Clone, Debug, Default)]
+pub struct GapAware {
+    /// The parameters before the step before, once there was one.
+    before: Vec<f64>,
+    moved: f64,
+    steps: f64,
+}
+
+impl Transform for GapAware {
+    fn apply(&mut self, update: &mut [f64], context: &Context) {
+        if self.before.is_empty() {
+            self.before = context.parameters.to_vec();
+        }
+        let step = distance(context.parameters, &self.before);
+        if step > 0.0 {
+            self.moved += step;
+            self.steps += 1.0;
+            self.before.copy_from_slice(context.parameters);
+        }
+        if self.steps > 0.0 {
+            let gap = distance(context.parameters, context.read) * self.steps / self.moved;
+            update.iter_mut().for_each(|u| *u /= 1.0 + gap);
         }
     }
 

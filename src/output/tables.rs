@@ -1,7 +1,7 @@
 //! The tables of a run: which files there are, and what stands in their columns. docs/results.md explains them all.
 
 use super::table::{Column, Table, Values};
-use crate::cluster::{CAUSES, FATES, Model, Simulation, Tally};
+use crate::cluster::{Books, CAUSES, FATES, Fate, Model, Simulation};
 use crate::record::{Histogram, Lags, Point, Recording, Summary};
 
 /// Every table of a run but that of single gradients.
@@ -50,10 +50,18 @@ pub fn summary_table(summary: &Summary) -> Table {
         }
     }
     columns.extend([
+        maybe("lag_versions_in_flight_mean", "versions before arrival", s.lag_versions_in_flight),
+        maybe("lag_versions_in_queue_mean", "versions after arrival", s.lag_versions_in_queue),
+        maybe("lag_s_in_flight_mean", "s before arrival", s.lag_s_in_flight),
+        maybe("lag_s_in_queue_mean", "s after arrival", s.lag_s_in_queue),
+        maybe("lag_batches_mean", "batches", s.lag_batches),
         maybe("lag_correlation", "correlation of versions and seconds", s.lag_correlation),
         maybe("in_flight_lag_versions_mean", "versions", s.in_flight_lag_versions),
         maybe("loss", "f(w) at the end", s.loss),
         maybe("distance", "norm of w - w* at the end", s.distance),
+        maybe("stationary_bias", "norm of where these shares of classes lead to - w*", s.stationary_bias),
+        maybe("worker_utilisation", "share of the workers' time with work", s.worker_utilisation),
+        maybe("server_utilisation", "share of the time", s.server_utilisation),
         whole("started", "gradients", s.started),
     ]);
     columns.extend(FATES.iter().zip(s.fates).map(|((_, name), count)| whole(name, "gradients", count)));
@@ -152,36 +160,32 @@ fn quantile_with_zeros(histogram: &Histogram, total: u64, p: f64) -> Option<u64>
 }
 
 fn participation_table(simulation: &Simulation, classes: &[String]) -> Table {
-    let tallies: Vec<Tally> = simulation.tallies().copied().collect();
+    let books: Vec<Books> = simulation.books().collect();
     let members = &simulation.model().workers;
-    // A worker's gradients all have the same weight.
-    let weights: Vec<f64> =
-        tallies.iter().zip(members).map(|(tally, member)| tally.applied as f64 * member.weight).collect();
-    let total_weight: f64 = weights.iter().sum();
-    let mean = |of: fn(&Tally) -> f64| -> Vec<Option<f64>> {
-        tallies.iter().map(|tally| (tally.applied > 0).then(|| of(tally) / tally.applied as f64)).collect()
-    };
+    let weight: f64 = books.iter().map(|books| books.weight).sum();
+    let applied = |books: &Books| books.count(Fate::Applied) as f64;
+    let all: f64 = books.iter().map(applied).sum();
+    let share = |part: f64, total: f64| (total > 0.0).then(|| part / total);
+    let maybe = |of: &dyn Fn(&Books) -> Option<f64>| books.iter().map(of).collect::<Vec<Option<f64>>>();
     let mut columns = vec![
-        Column::whole("run", "number", vec![0; tallies.len()]),
-        Column::whole("worker", "number", (0..tallies.len() as u64).collect()),
+        Column::whole("run", "number", vec![0; books.len()]),
+        Column::whole("worker", "number", (0..books.len() as u64).collect()),
         Column::text("class", members.iter().map(|member| classes[member.class as usize].clone()).collect()),
-        Column::whole("started", "gradients", tallies.iter().map(|tally| tally.started).collect()),
+        Column::whole("started", "gradients", books.iter().map(|books| books.started).collect()),
     ];
     for (fate, name) in FATES {
-        columns.push(Column::whole(
-            name,
-            "gradients",
-            tallies.iter().map(|tally| tally.fates()[fate as usize]).collect(),
-        ));
+        columns.push(Column::whole(name, "gradients", books.iter().map(|books| books.count(fate)).collect()));
     }
     columns.extend([
+        Column::maybe("applied_share", "of all gradients applied", maybe(&|books| share(applied(books), all))),
+        Column::maybe("weight_share", "of all weight applied", maybe(&|books| share(books.weight, weight))),
         Column::maybe(
-            "weight_share",
-            "of all weight applied",
-            weights.iter().map(|weight| (total_weight > 0.0).then(|| weight / total_weight)).collect(),
+            "lag_versions_mean",
+            "versions",
+            maybe(&|books| share(books.lag_versions as f64, applied(books))),
         ),
-        Column::maybe("lag_versions_mean", "versions", mean(|tally| tally.lag_versions as f64)),
-        Column::maybe("lag_s_mean", "s", mean(|tally| tally.lag_nanos as f64 / 1e9)),
+        Column::maybe("lag_s_mean", "s", maybe(&|books| share(books.lag_nanos as f64 / 1e9, applied(books)))),
+        Column::number("waited_s", "s without work", books.iter().map(|books| books.waited.seconds()).collect()),
     ]);
     Table { file: "participation.parquet", columns }
 }

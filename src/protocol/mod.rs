@@ -1,67 +1,51 @@
 //! Who waits for whom, and what the server does with a stale gradient.
 //!
-//! A protocol is asked and decides; it never touches the clock, the parameters or the books.
+//! A protocol is five small [choices](Composition); the published methods are [presets](Protocol) of them. It is asked and
+//! decides; it never touches the clock, the parameters or the books.
 
-use crate::catalogue::{Entry, entry};
-use crate::units::Count;
-use serde::{Deserialize, Serialize};
+mod choices;
+mod pace;
+mod presets;
 
-/// A protocol, as a scenario names it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub enum Protocol {
-    /// Every gradient is a step of its own, applied when it arrives, however stale; its worker reads the new version,
-    /// which includes its own update, and goes on at once.
-    #[default]
-    Async,
-    /// As `Async`, but a gradient whose lag is not below `bound` versions is rejected: it changes neither parameters nor
-    /// version, and its worker reads the current version and goes on (Maranjyan, Tyurin and Richtárik, 2025, "Ringmaster
-    /// ASGD", algorithm 4, without stops). A bound of 1 is serial SGD on whichever worker is first.
-    Ringmaster {
-        /// The least lag in versions that is rejected.
-        bound: Count,
-    },
-}
+pub use choices::{
+    Admit, After, Composition, Late, Local, Mean, Next, Order, Otherwise, Pace, Send, StepRule, Work,
+};
+pub use pace::{Pacer, Party};
+pub use presets::{CATALOGUE, LateOfSync, Protocol, Stale};
 
-/// Every protocol, in the order of [`Protocol`].
-pub const CATALOGUE: &[Entry] = &[
-    entry(
-        "Async",
-        "one step per gradient, however stale; its worker reads the new version and goes on at once",
-        "Async",
-    ),
-    entry(
-        "Ringmaster",
-        "as Async, but gradients with a lag of `bound` versions or more are rejected",
-        "Ringmaster(bound: 8)",
-    ),
-];
-
-/// What the server does with a gradient whose turn it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Admission {
-    /// A step with it.
-    Apply,
-    /// Nothing.
-    Reject,
-}
-
-impl Protocol {
-    /// The name of the variant, as in RON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Protocol::Async => "Async",
-            Protocol::Ringmaster { .. } => "Ringmaster",
-        }
+impl Composition {
+    /// Whether every gradient is a step of its own, taken when it arrives, and its worker goes on at once: then nothing ever
+    /// waits at the server, and nothing is ever told to stop.
+    pub fn is_plain(&self) -> bool {
+        let one = self.step == StepRule::default();
+        let refetch = self.admit.most_s.is_none() && self.admit.otherwise == Otherwise::Refetch;
+        one && refetch
+            && self.admit.discount.is_none()
+            && self.pace == Pace::AtOnce
+            && self.late == Late::Keep
+            && self.work == Work::Gradient
     }
 
-    /// What to do with a gradient of a lag of so many versions.
-    #[inline]
-    pub fn admit(self, lag_versions: i64) -> Admission {
-        match self {
-            Protocol::Async => Admission::Apply,
-            Protocol::Ringmaster { bound } if lag_versions < bound.get() as i64 => Admission::Apply,
-            Protocol::Ringmaster { .. } => Admission::Reject,
+    /// Whether a step may use several gradients.
+    pub fn steps_with_several(&self) -> bool {
+        self.step.after != After::Gradients(crate::units::Count::ONE)
+    }
+
+    /// How many gradients a step uses at most, in a cluster of `workers`; as many as have come, for a deadline.
+    pub fn gradients_per_step(&self, workers: u64) -> u64 {
+        match self.step.after {
+            After::Gradients(k) | After::Workers(k) => k.get(),
+            After::All | After::Deadline(_) => workers,
+            After::Table => 1,
         }
+    }
+}
+
+impl Admit {
+    /// Whether a gradient with such a lag is let in.
+    #[inline]
+    pub fn lets_in(&self, lag_versions: i64, lag_s: f64) -> bool {
+        self.most_versions.is_none_or(|most| lag_versions <= most.min(i64::MAX as u64) as i64)
+            && self.most_s.is_none_or(|most| lag_s <= most.get())
     }
 }

@@ -15,8 +15,9 @@ pub use timeline::{Answer, Row, WHAT_IF, WhatIf, Which};
 pub use trajectory::{Point, Sampling, Trajectory};
 
 use crate::catalogue::{Entry, entry};
-use crate::cluster::{Gradient, Observer, Simulation, Step};
+use crate::cluster::{Fate, Gradient, Observer, Simulation, Step};
 use crate::error::Result;
+use crate::kernel::Time;
 use crate::units::Count;
 use crate::vector::distance;
 use serde::{Deserialize, Serialize};
@@ -115,6 +116,22 @@ impl RowSink for Vec<GradientRow> {
     }
 }
 
+/// A gradient that was rejected as too stale.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rejection {
+    /// When.
+    pub at: Time,
+    /// Whose it was.
+    pub worker: u32,
+    /// The server's version.
+    pub expected: u64,
+    /// The version that it was of.
+    pub got: u64,
+}
+
+/// So many rejections are remembered one by one: the first ones tell what is wrong. `gradients: All` has all of them.
+const MOST_REJECTIONS: usize = 10;
+
 /// Sees a run, and remembers what a person will ask about it. Its memory does not depend on the length of the run.
 #[derive(Debug)]
 pub struct Recorder<S> {
@@ -123,6 +140,7 @@ pub struct Recorder<S> {
     trajectory: Trajectory,
     timeline: Vec<Row>,
     answers: Vec<Answer>,
+    rejections: Vec<Rejection>,
     sink: S,
     start_version: u64,
     /// Room for two gradients.
@@ -142,6 +160,8 @@ pub struct Recording<S> {
     pub timeline: Vec<Row>,
     /// Steps that might have been.
     pub answers: Vec<Answer>,
+    /// The first rejections.
+    pub rejections: Vec<Rejection>,
     /// What took the rows of single gradients.
     pub sink: S,
 }
@@ -156,6 +176,7 @@ impl<S: RowSink> Recorder<S> {
             trajectory: Trajectory::new(spec.trajectory, point(simulation)),
             timeline: Vec::new(),
             answers: Vec::new(),
+            rejections: Vec::with_capacity(MOST_REJECTIONS),
             sink,
             start_version: simulation.version(),
             scratch: std::array::from_fn(|_| vec![0.0; simulation.parameters().len()]),
@@ -174,8 +195,8 @@ impl<S: RowSink> Recorder<S> {
         self.trajectory.finish(point(simulation));
         let unanswered = self.spec.what_if.iter().filter(|question| question.version >= simulation.version());
         self.answers.extend(unanswered.map(|question| Answer { question: question.clone(), outcome: None }));
-        let Recorder { lags, trajectory, timeline, answers, sink, .. } = self;
-        Ok(Recording { lags, trajectory, timeline, answers, sink })
+        let Recorder { lags, trajectory, timeline, answers, rejections, sink, .. } = self;
+        Ok(Recording { lags, trajectory, timeline, answers, rejections, sink })
     }
 
     /// Finds the next step to inspect after the `updates`-th.
@@ -244,6 +265,14 @@ impl<S: RowSink> Observer for Recorder<S> {
     }
 
     fn not_applied(&mut self, gradient: &Gradient) -> Result<()> {
+        if gradient.fate == Fate::Rejected && self.rejections.len() < MOST_REJECTIONS {
+            self.rejections.push(Rejection {
+                at: gradient.ended,
+                worker: gradient.worker,
+                expected: gradient.version_applied,
+                got: gradient.version_read,
+            });
+        }
         if self.spec.gradients == Gradients::All {
             self.sink.row(&GradientRow { gradient: *gradient, drift: None, gradient_error: None })?;
         }

@@ -2,7 +2,9 @@
 
 use super::histogram::Moments;
 use super::lag::Lags;
-use crate::cluster::{Ended, FATES, Simulation};
+use crate::vector::distance;
+use crate::cluster::{Books, Ended, FATES, Simulation};
+use crate::kernel::Time;
 
 /// How a lag was distributed over the gradients applied. All empty if there were none.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -64,6 +66,16 @@ pub struct Summary {
     pub lag_s: Spread,
     /// Lag at application in the workers' iteration clocks.
     pub lag_clocks: Spread,
+    /// Of the mean lag in versions, what passed before gradients arrived at the server.
+    pub lag_versions_in_flight: Option<f64>,
+    /// And what passed while they waited there, and were being applied.
+    pub lag_versions_in_queue: Option<f64>,
+    /// The same of the mean lag in seconds: download, compute and upload.
+    pub lag_s_in_flight: Option<f64>,
+    /// And queue, service, hold and outage.
+    pub lag_s_in_queue: Option<f64>,
+    /// Mean lag in batches, where a batch is used in several steps; else that in versions.
+    pub lag_batches: Option<f64>,
     /// Pearson's correlation of the lags in versions and in seconds.
     pub lag_correlation: Option<f64>,
     /// Mean lag in versions of what is in flight just after a step.
@@ -72,12 +84,21 @@ pub struct Summary {
     pub loss: Option<f64>,
     /// ‖w − w*‖ at the end, if the minimiser w* is known.
     pub distance: Option<f64>,
+    /// How far from the minimiser SGD would settle, for a small learning rate, with each class of workers taking the part that
+    /// it took: ‖w̄ − w*‖. `None` unless classes see different objectives.
+    pub stationary_bias: Option<f64>,
+    /// Share of the workers' time, from joining on, in which they had a gradient under way.
+    pub worker_utilisation: Option<f64>,
+    /// Share of the time in which the server was taking in a gradient, or stepping; `None` if that takes no time.
+    pub server_utilisation: Option<f64>,
     /// Gradients started.
     pub started: u64,
     /// Of these, how many met each fate.
     pub fates: [u64; FATES.len()],
     /// The same, class by class.
     pub class_fates: Vec<[u64; FATES.len()]>,
+    /// The sum of the factors on what was applied, class by class.
+    pub class_weights: Vec<f64>,
     /// What it cost.
     pub cost: Option<f64>,
     /// The hash of its events.
@@ -100,13 +121,22 @@ impl Summary {
             lag_versions: none,
             lag_s: none,
             lag_clocks: none,
+            lag_versions_in_flight: None,
+            lag_versions_in_queue: None,
+            lag_s_in_flight: None,
+            lag_s_in_queue: None,
+            lag_batches: None,
             lag_correlation: None,
             in_flight_lag_versions: None,
             loss: None,
             distance: None,
+            stationary_bias: None,
+            worker_utilisation: None,
+            server_utilisation: None,
             started: 0,
             fates: [0; FATES.len()],
             class_fates: Vec::new(),
+            class_weights: Vec::new(),
             cost: None,
             fingerprint: 0,
             ended: Ended::Interrupted,
@@ -116,37 +146,71 @@ impl Summary {
     /// Of a run that has been closed, with the lags that were recorded of it.
     pub fn new(simulation: &Simulation, ended: Ended, lags: &Lags, seed: u64, replication: u64) -> Summary {
         let all = lags.overall();
-        let objective = &simulation.model().objective;
+        let model = simulation.model();
+        let objective = &model.objective;
+        let books: Vec<Books> = simulation.books().collect();
         let mut class_fates = vec![[0; FATES.len()]; lags.classes().len()];
-        for (tally, member) in simulation.tallies().zip(&simulation.model().workers) {
+        let mut class_weights = vec![0.0; lags.classes().len()];
+        for (books, member) in books.iter().zip(&model.workers) {
             let own = &mut class_fates[member.class as usize];
-            own.iter_mut().zip(tally.fates()).for_each(|(total, count)| *total += count);
+            own.iter_mut().zip(books.fates).for_each(|(total, count)| *total += count);
+            class_weights[member.class as usize] += books.weight;
         }
         let fates = std::array::from_fn(|fate| class_fates.iter().map(|own| own[fate]).sum());
         let time_s = simulation.now().seconds();
+        let totals = simulation.totals();
+        let lag_versions = Spread::of(&all.versions, 1.0);
+        let applied = all.versions.total();
+        let mean = |sum: i64| (applied > 0).then(|| sum as f64 / applied as f64);
+        let in_flight = totals.map_or(lag_versions.mean, |totals| mean(totals.lag_in_flight));
+        let seconds = |parts: std::ops::Range<usize>| {
+            let sum: u128 = all.causes[parts].iter().map(|cause| cause.sum()).sum();
+            (applied > 0).then(|| sum as f64 / applied as f64 / 1e9)
+        };
+        let stationary = objective.stationary(&class_weights).zip(objective.minimiser());
+        let serves = model.server.service.place().or(model.server.step.place()).is_some();
+        let busy_nanos = totals.map_or(0, |totals| totals.busy_nanos);
         Summary {
             seed,
             replication,
-            workers: simulation.model().workers.len() as u64,
+            workers: model.workers.len() as u64,
             steps: simulation.updates(),
             time_s,
             throughput_per_s: (time_s > 0.0).then(|| simulation.updates() as f64 / time_s),
-            lag_versions: Spread::of(&all.versions, 1.0),
+            lag_versions,
             lag_s: Spread::of(&all.nanos, 1e9),
             lag_clocks: Spread::of(&all.clocks, 1.0),
+            lag_versions_in_flight: in_flight,
+            lag_versions_in_queue: lag_versions.mean.zip(in_flight).map(|(all, part)| all - part),
+            lag_s_in_flight: seconds(0..3),
+            lag_s_in_queue: seconds(3..all.causes.len()),
+            lag_batches: totals.map_or(lag_versions.mean, |totals| mean(totals.lag_batches)),
             lag_correlation: lags.correlation(),
             in_flight_lag_versions: simulation.ledger().in_flight_lag(),
             loss: Some(objective.loss(simulation.parameters())).filter(|loss| loss.is_finite()),
             distance: objective
                 .minimiser()
-                .map(|best| crate::vector::distance(simulation.parameters(), best))
+                .map(|best| distance(simulation.parameters(), best))
                 .filter(|distance| distance.is_finite()),
-            started: simulation.tallies().map(|tally| tally.started).sum(),
+            stationary_bias: stationary.map(|(settles, best)| distance(&settles, best)),
+            worker_utilisation: worker_utilisation(simulation, &books),
+            server_utilisation: (serves && time_s > 0.0).then(|| busy_nanos as f64 / 1e9 / time_s),
+            started: books.iter().map(|books| books.started).sum(),
             fates,
             class_fates,
+            class_weights,
             cost: None,
             fingerprint: simulation.fingerprint(),
             ended,
         }
     }
+}
+
+/// Of the time from joining on, the share in which workers were not without work.
+fn worker_utilisation(simulation: &Simulation, books: &[Books]) -> Option<f64> {
+    let now = simulation.now();
+    let there = |joined: Time| if joined < now { u128::from(now.since(joined).nanos()) } else { 0 };
+    let time: u128 = simulation.model().workers.iter().map(|member| there(member.joins_at)).sum();
+    let waited: u128 = books.iter().map(|books| u128::from(books.waited.nanos())).sum();
+    (time > 0).then(|| 1.0 - waited as f64 / time as f64)
 }

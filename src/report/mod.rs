@@ -6,7 +6,7 @@ mod summary;
 mod timeline;
 
 pub use number::{bytes, number};
-pub use summary::{Heading, checks, summary};
+pub use summary::{Heading, checks, rejections, summary, trouble};
 pub use timeline::timeline;
 
 use comfy_table::{CellAlignment, Table, presets};

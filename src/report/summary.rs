@@ -3,8 +3,8 @@
 use super::histogram::bars;
 use super::number::{figure, maybe, number, percent};
 use super::plain_table;
-use crate::cluster::{CAUSES, FATES, Fate};
-use crate::record::{ClassLags, Lags, Summary, Trajectory};
+use crate::cluster::{CAUSES, Ended, FATES, Fate};
+use crate::record::{ClassLags, Lags, Rejection, Summary, Trajectory};
 use crate::study::Check;
 use std::fmt::Write;
 
@@ -52,6 +52,7 @@ pub fn summary(heading: &Heading, summary: &Summary, lags: &Lags, trajectory: &T
     }
     text += "\n";
     text += &laws(summary);
+    text += &utilisation(summary);
     let first = trajectory.points()[0].loss;
     let _ = write!(text, "loss              f(w): {} at the start, {} at the end", figure(first), maybe(summary.loss));
     let _ = writeln!(text, "; least possible: {}; ‖w − w*‖: {}", maybe(heading.minimum), maybe(summary.distance));
@@ -104,12 +105,16 @@ fn by_class(summary: &Summary, lags: &Lags, classes: &[String]) -> String {
     let names = met.iter().map(|&fate| FATES[fate].1.replace('_', " "));
     let header: Vec<String> = std::iter::once("class of workers".to_owned())
         .chain(names)
-        .chain(["of all applied", "mean lag versions", "mean lag s", "mean lag clocks"].map(str::to_owned))
+        .chain(["of all applied", "of all weight", "mean lag versions", "mean lag s"].map(str::to_owned))
+        .chain(std::iter::once("mean lag clocks".to_owned()))
         .collect();
-    let rows = lags.classes().iter().zip(classes).zip(&summary.class_fates).map(|((class, name), fates)| {
+    let weight: f64 = summary.class_weights.iter().sum();
+    let parts = summary.class_fates.iter().zip(&summary.class_weights);
+    let rows = lags.classes().iter().zip(classes).zip(parts).map(|((class, name), (fates, own))| {
         let counts = met.iter().map(|&fate| fates[fate].to_string());
         let means = [
             percent(class.versions.total() as f64 / applied.max(1) as f64),
+            percent(if weight > 0.0 { own / weight } else { 0.0 }),
             maybe(class.versions.mean()),
             maybe(class.nanos.mean().map(|nanos| nanos / 1e9)),
             maybe(class.clocks.mean()),
@@ -149,6 +154,72 @@ fn laws(summary: &Summary) -> String {
         maybe(summary.in_flight_lag_versions)
     );
     text
+}
+
+/// Where gradients waited, and who was idle; nothing where nobody ever waits.
+fn utilisation(summary: &Summary) -> String {
+    let mut text = String::new();
+    if let (Some(flight), Some(queue)) = (summary.lag_versions_in_flight, summary.lag_versions_in_queue)
+        && summary.lag_s_in_queue.is_some_and(|seconds| seconds > 0.0)
+    {
+        let seconds = [summary.lag_s_in_flight, summary.lag_s_in_queue].map(maybe);
+        let _ = writeln!(
+            text,
+            "mean lag          in flight {} versions, {} s; at the server {} versions, {} s",
+            figure(flight),
+            seconds[0],
+            figure(queue),
+            seconds[1]
+        );
+    }
+    let workers = summary.worker_utilisation.filter(|&share| share < 1.0 || summary.server_utilisation.is_some());
+    let shares = [("workers", workers), ("server", summary.server_utilisation)];
+    let shares: Vec<String> = shares
+        .iter()
+        .filter_map(|(who, share)| share.map(|share| format!("{who} {}", percent(share))))
+        .collect();
+    if !shares.is_empty() {
+        let _ = writeln!(text, "at work           {}", shares.join(", "));
+    }
+    if let Some(bias) = summary.stationary_bias {
+        let _ = writeln!(
+            text,
+            "bias              with these shares of the classes, SGD settles {} from the minimiser of the average",
+            number(bias)
+        );
+    }
+    text
+}
+
+/// What ended a run that did not come to its end, if anything did.
+pub fn trouble(summary: &Summary, rejections: &[Rejection]) -> Option<String> {
+    let steps = summary.steps;
+    match summary.ended {
+        Ended::Diverged => Some(format!("diverged after {steps} optimiser steps\n")),
+        Ended::Stalled => Some(format!(
+            "stalled after {steps} optimiser steps: nothing can happen any more that would lead to another one\n"
+        )),
+        Ended::Stale => rejections.first().map(|rejection| format!("failed: {}\n", stale(rejection))),
+        _ => None,
+    }
+}
+
+/// The first rejections, one by one.
+pub fn rejections(summary: &Summary, rejections: &[Rejection]) -> String {
+    let all = summary.fates[Fate::Rejected as usize];
+    if all == 0 {
+        return String::new();
+    }
+    let mut text = format!("rejections        {} of {all}:\n", rejections.len());
+    for rejection in rejections {
+        let _ = writeln!(text, "  {} s: {}", number(rejection.at.seconds()), stale(rejection));
+    }
+    text
+}
+
+fn stale(rejection: &Rejection) -> String {
+    let Rejection { worker, expected, got, .. } = rejection;
+    format!("gradient of worker {worker} is stale, expected version {expected} but got {got}")
 }
 
 /// What the scenario expected, and what came.

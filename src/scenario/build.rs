@@ -4,13 +4,14 @@ use super::check::{check, cycle, fit};
 use super::diagnose::Problem;
 use super::estimate::Estimate;
 use super::{Class, Scenario};
-use crate::cluster::{DelayId, Legs, Member, Model, Stop, purpose};
+use crate::cluster::{DelayId, Legs, Member, Model, Publish, Serving, Stop, purpose};
 use crate::data::Files;
 use crate::delay::{Context, Law, Sampler};
 use crate::error::Error;
-use crate::kernel::{Purpose, Streams, Time};
+use crate::kernel::{Purpose, Span, Streams, Time};
 use crate::objective::Noise;
 use crate::optimiser::Optimiser;
+use crate::protocol::Work;
 use crate::units::MAX_SECONDS;
 use std::cell::Cell;
 
@@ -86,11 +87,14 @@ pub fn build(scenario: &Scenario, files: &Files, quantities: &[&str]) -> Result<
     }
     let streams = Streams::new(scenario.seed, scenario.replication);
     let mut builder = Builder { files, streams, delays: Vec::new(), service: None, problems: Vec::new() };
-    let server = Place { purpose: purpose::SERVICE, entity: 0, member: 0 };
-    let service = builder.add("server.service", &scenario.server.service, server);
-    builder.service = service.place().map(|_| service);
-    let service_s = builder.mean(service);
-    let (members, cycles) = members(scenario, &mut builder, service_s);
+    let composition = scenario.composition();
+    let server = serving(scenario, &mut builder);
+    builder.service = server.service.place().map(|_| server.service);
+    let service_s = builder.mean(server.service);
+    let (mut members, mut cycles) = members(scenario, &mut builder, service_s);
+    if let Some((steps, by_speed)) = local_steps(&composition.work) {
+        share_steps(&mut members, &mut cycles, &builder, steps, by_speed);
+    }
     let counts: Vec<u64> = scenario.workers.iter().map(|class| class.count.get()).collect();
     // Generated data belong to the problem, not to the run: they are the same in every replication.
     let objective = match scenario.objective.build(&counts, Streams::new(scenario.seed, 0), files) {
@@ -105,9 +109,13 @@ pub fn build(scenario: &Scenario, files: &Files, quantities: &[&str]) -> Result<
     let noise = Noise::build(scenario.noise, objective.as_ref());
     let noise = noise.map_err(|error| problems.push(Problem::at("noise", error.to_string())));
     let dimension = objective.dimension();
-    let estimate = Estimate::new(scenario, &cycles, service_s, dimension);
+    let estimate = Estimate::new(scenario, &cycles, [service_s, builder.mean(server.step)], dimension);
     problems.extend(fit(scenario, dimension, &estimate));
-    let optimiser = Optimiser::new(&scenario.optimiser, dimension);
+    let optimiser = if composition.steps_with_several() {
+        Optimiser::for_several(&scenario.optimiser, dimension)
+    } else {
+        Optimiser::new(&scenario.optimiser, dimension)
+    };
     let (Ok(noise), Ok(optimiser), true) = (noise, optimiser, problems.is_empty()) else { return Err(problems) };
     let start = match scenario.start.as_slice() {
         [all] => vec![all.get(); dimension],
@@ -115,14 +123,14 @@ pub fn build(scenario: &Scenario, files: &Files, quantities: &[&str]) -> Result<
     };
     let model = Model {
         streams,
-        protocol: scenario.protocol,
+        composition,
         objective: objective.into(),
         noise,
         optimiser,
         start,
         start_version: scenario.start_version,
         delays: builder.delays,
-        service,
+        server,
         workers: members,
         stop: Stop {
             updates: scenario.stop.updates.map_or(u64::MAX, |updates| updates.get()),
@@ -133,6 +141,46 @@ pub fn build(scenario: &Scenario, files: &Files, quantities: &[&str]) -> Result<
     Ok((model, estimate))
 }
 
+/// What the server does.
+fn serving(scenario: &Scenario, builder: &mut Builder) -> Serving {
+    let mut add = |path: &str, law: &Law, purpose| builder.add(path, law, Place { purpose, entity: 0, member: 0 });
+    let server = &scenario.server;
+    Serving {
+        service: add("server.service", &server.service, purpose::SERVICE),
+        step: add("server.step", &server.step, purpose::STEP),
+        publish: Publish {
+            every: server.publish.every.get(),
+            delay: add("server.publish.delay", &server.publish.delay, purpose::PUBLISH),
+        },
+    }
+}
+
+/// How many local steps a protocol asks for, and whether fewer of slower workers.
+fn local_steps(work: &Work) -> Option<(u64, bool)> {
+    match work {
+        Work::Gradient => None,
+        Work::LocalSteps { local, by_speed, .. } => Some((local.steps.get(), *by_speed)),
+        Work::Elastic { local, .. } => Some((local.steps.get(), false)),
+    }
+}
+
+/// Gives every worker its local steps, in proportion to its mean speed if `by_speed`, so that the fastest takes all of them
+/// and everyone about as long.
+fn share_steps(members: &mut [Member], cycles: &mut [f64], builder: &Builder, steps: u64, by_speed: bool) {
+    let compute = |member: &Member| builder.mean(member.legs.compute);
+    let fastest = members.iter().map(compute).fold(f64::INFINITY, f64::min);
+    for member in members {
+        let own = compute(member);
+        let share = if by_speed && own > 0.0 { fastest / own } else { 1.0 };
+        member.local_steps = (steps as f64 * share).round().max(1.0) as u32;
+        if let Some(cycle) = cycles.get_mut(member.class as usize)
+            && own.is_finite()
+        {
+            *cycle = cycle.max(own * f64::from(member.local_steps));
+        }
+    }
+}
+
 /// All workers, and the mean seconds that a gradient of each class takes without the server.
 fn members(scenario: &Scenario, builder: &mut Builder, service_s: f64) -> (Vec<Member>, Vec<f64>) {
     let mut members = Vec::with_capacity(scenario.worker_count() as usize);
@@ -141,6 +189,8 @@ fn members(scenario: &Scenario, builder: &mut Builder, service_s: f64) -> (Vec<M
         let before = builder.problems.len();
         let first = members.len() as u64;
         let mut legs = legs(scenario, builder, number, class, first, 0);
+        let place = Place { purpose: purpose::REQUEST, entity: first, member: 0 };
+        let request = builder.add("network.request", &scenario.network.request, place);
         let cycle_s = [legs.download, legs.compute, legs.upload].map(|id| builder.mean(id)).iter().sum();
         cycles.push(cycle_s);
         if builder.problems.len() == before {
@@ -162,6 +212,9 @@ fn members(scenario: &Scenario, builder: &mut Builder, service_s: f64) -> (Vec<M
                 joins_at: Time::from_seconds(class.joins_at.get()).unwrap_or(Time::MAX),
                 weight: class.weight.get(),
                 legs,
+                request,
+                gives_up: class.give_up_s.and_then(|seconds| Span::from_seconds(seconds.get())),
+                local_steps: 1,
             });
         }
     }

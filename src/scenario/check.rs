@@ -1,5 +1,6 @@
 //! What no single field can know: whether the fields of a scenario fit each other.
 
+use super::check_protocol::protocol;
 use super::diagnose::Problem;
 use super::estimate::Estimate;
 use super::{Class, Scenario};
@@ -23,6 +24,7 @@ pub fn check(scenario: &Scenario, quantities: &[&str]) -> Vec<Problem> {
     problems.extend(stop(scenario));
     problems.extend(record(scenario));
     problems.extend(expectations(scenario, quantities));
+    problems.extend(protocol(scenario));
     if scenario.start_version > MAX_VERSION {
         let message = format!("version {} is too large to count on from", scenario.start_version);
         problems.push(Problem::at("start_version", message).help(format!("start at {MAX_VERSION} or below")));
@@ -31,7 +33,9 @@ pub fn check(scenario: &Scenario, quantities: &[&str]) -> Vec<Problem> {
         let message = format!("{:e} is too large to compute with", scenario.start[place].get());
         problems.push(Problem::at(&format!("start.{place}"), message).help(format!("at most {LARGEST:e}")));
     }
-    if let Err(error) = Optimiser::new(&scenario.optimiser, 0) {
+    let several = scenario.composition().steps_with_several();
+    let built = if several { Optimiser::for_several } else { Optimiser::new };
+    if let Err(error) = built(&scenario.optimiser, 0) {
         problems.push(Problem::at("optimiser", error.to_string()));
     }
     problems

@@ -1,6 +1,7 @@
 //! What a run will cost, before it is begun.
 
 use super::Scenario;
+use crate::protocol::{After, Composition, Work};
 use crate::record::{Point, Sampling};
 
 /// Rows of single gradients that are written at a time.
@@ -34,14 +35,28 @@ const BYTES_PER_ROW: f64 = 85.0;
 /// All other files, for one class of a few workers.
 const BYTES_OF_TABLES: f64 = 60e3;
 
+/// A gradient that waits for its step.
+const BYTES_PER_HELD: f64 = 300.0;
+
+/// How many vectors there are of each worker.
+fn vectors(composition: &Composition) -> f64 {
+    let own = matches!(composition.work, Work::Elastic { .. });
+    1.0 + f64::from(own) + f64::from(composition.step.after == After::Table)
+}
+
 impl Estimate {
     /// For a scenario whose class i takes `cycle_s[i]` seconds a gradient on average, server excluded, and whose server
-    /// takes `service_s`, in `dimension` parameters.
-    pub fn new(scenario: &Scenario, cycle_s: &[f64], service_s: f64, dimension: usize) -> Estimate {
+    /// takes `server_s` to take in a gradient, and to step, in `dimension` parameters. As if no worker ever waited for others.
+    pub fn new(scenario: &Scenario, cycle_s: &[f64], server_s: [f64; 2], dimension: usize) -> Estimate {
         let workers = scenario.worker_count() as f64;
+        let composition = scenario.composition();
+        let each = composition.gradients_per_step(scenario.worker_count()) as f64;
+        let each = (each / composition.step.parts.get() as f64).max(1.0);
+        let [service_s, step_s] = server_s;
         let arrivals: f64 =
             scenario.workers.iter().zip(cycle_s).map(|(class, cycle)| class.count.get() as f64 / cycle).sum();
-        let rate = if service_s > 0.0 { arrivals.min(1.0 / service_s) } else { arrivals };
+        let most = |rate: f64, seconds: f64| if seconds > 0.0 { rate.min(1.0 / seconds) } else { rate };
+        let rate = most(most(arrivals, service_s) / each, step_s);
         let by_count = scenario.stop.updates.map_or(f64::INFINITY, |updates| updates.get() as f64);
         let by_time = scenario.stop.time_s.map_or(f64::INFINITY, |time| (time.get() * rate).ceil());
         let updates = by_count.min(by_time);
@@ -50,15 +65,16 @@ impl Estimate {
             Sampling::Points(points) => (points.get() as f64).min(updates),
             Sampling::Every(stride) => updates / stride.get() as f64,
         };
-        let rows = scenario.record.gradients.rows(steps) as f64;
+        let rows = scenario.record.gradients.rows(steps) as f64 * each;
         let timeline = f64::from(scenario.record.timeline).min(updates);
         let classes = scenario.workers.len() as f64;
         Estimate {
             updates,
-            events: updates * if service_s > 0.0 { 2.0 } else { 1.0 } + workers,
+            events: updates * (each * if service_s > 0.0 { 2.0 } else { 1.0 } + f64::from(step_s > 0.0)) + workers,
             memory_bytes: BYTES_ALWAYS
                 + workers * BYTES_PER_WORKER
-                + (workers + 8.0 + 3.0 * timeline) * dimension as f64 * 8.0
+                + (workers * vectors(&composition) + each + 8.0 + 3.0 * timeline) * dimension as f64 * 8.0
+                + each * BYTES_PER_HELD
                 + classes * BYTES_PER_CLASS
                 + points * POINT_BYTES
                 + rows.min(BATCH_ROWS) * BYTES_PER_BATCHED_ROW,

@@ -2,6 +2,7 @@
 
 mod build;
 mod check;
+mod check_protocol;
 mod diagnose;
 mod estimate;
 mod load;
@@ -15,7 +16,7 @@ pub use load::{Draft, Source, print};
 use crate::delay::Law;
 use crate::objective;
 use crate::optimiser;
-use crate::protocol::Protocol;
+use crate::protocol::{Composition, Protocol};
 use crate::record::Record;
 use crate::units::{Count, Finite, NonNegative, Positive, Seconds};
 use serde::{Deserialize, Serialize};
@@ -88,6 +89,9 @@ pub struct Class {
     /// Seconds for their gradients to reach the server, if not as the network says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upload: Option<Law>,
+    /// Seconds after which they give up on a gradient that has not reached the server, and go on; never if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub give_up_s: Option<Positive>,
 }
 
 /// The links between workers and server; messages do not delay each other.
@@ -98,25 +102,48 @@ pub struct Network {
     pub download: Law,
     /// Seconds for a gradient to reach the server.
     pub upload: Law,
+    /// Seconds for a worker's request to reach the server, which then reads; without it, the answer to a push carries the next
+    /// snapshot.
+    pub request: Law,
 }
 
 impl Default for Network {
     fn default() -> Network {
-        Network { download: no_time(), upload: no_time() }
+        Network { download: no_time(), upload: no_time(), request: no_time() }
     }
 }
 
-/// The parameter server: one gradient at a time, first come, first served.
+/// The parameter server: it takes in one gradient at a time, first come, first served, and steps when the protocol says so.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Server {
-    /// Seconds to apply one gradient.
+    /// Seconds to take in one gradient.
     pub service: Law,
+    /// Seconds for one optimiser step.
+    pub step: Law,
+    /// When workers see new parameters.
+    pub publish: Publish,
 }
 
 impl Default for Server {
     fn default() -> Server {
-        Server { service: no_time() }
+        Server { service: no_time(), step: no_time(), publish: Publish::default() }
+    }
+}
+
+/// When workers see new parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Publish {
+    /// Only those of every so-many-th step.
+    pub every: Count,
+    /// Seconds until they can be read.
+    pub delay: Law,
+}
+
+impl Default for Publish {
+    fn default() -> Publish {
+        Publish { every: Count::ONE, delay: no_time() }
     }
 }
 
@@ -173,6 +200,11 @@ impl Scenario {
     pub fn class_names(&self) -> Vec<String> {
         let name = |(number, class): (usize, &Class)| class.name.clone().unwrap_or_else(|| number.to_string());
         self.workers.iter().enumerate().map(name).collect()
+    }
+
+    /// The five choices of its protocol.
+    pub fn composition(&self) -> Composition {
+        self.protocol.compose(self.worker_count())
     }
 
     /// Workers in all classes.

@@ -1,0 +1,469 @@
+//! The life of a gradient where there is more to it than push and read again: workers that wait, gradients that wait at the
+//! server, work that is told to stop. The protocol says who and which; the clock, the books and the parameters are kept here.
+
+use super::engine::{ARRIVAL_OR_STEP, GIVE_UP, START, Simulation};
+use super::errors;
+use super::gradient::{Fate, Gradient};
+use super::ledger::Books;
+use super::model::{DelayId, Model, purpose};
+use super::publish::Published;
+use super::server::{Held, Server};
+use super::work::{Table, Workshop};
+use super::worker::{Phase, Standing, duration};
+use super::{Ended, Observer};
+use crate::error::Result;
+use crate::kernel::{Queue, Span, Time};
+use crate::protocol::{After, Late, Otherwise, Pace, Pacer, Party};
+use std::collections::VecDeque;
+
+/// The keys of the queue beyond those of the workers, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key {
+    Service,
+    Step,
+    Publish,
+    Deadline,
+}
+
+/// How many keys there are beyond those of the workers.
+pub const KEYS: u32 = 4;
+
+/// Sums over a run, beside those of lags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Totals {
+    /// Of the lags in versions of those applied, what passed before they arrived at the server.
+    pub lag_in_flight: i64,
+    /// Their lags in batches.
+    pub lag_batches: i64,
+    /// How long the server was busy.
+    pub busy_nanos: u64,
+}
+
+/// A task that was sent to a worker, and waits for it.
+#[derive(Clone, Copy, Debug)]
+struct Task {
+    read: Time,
+    version: u64,
+    slot: u32,
+}
+
+/// All that a plain run has no need of.
+#[derive(Debug)]
+pub struct Flow {
+    pub(super) pacer: Pacer,
+    pub(super) standings: Vec<Standing>,
+    pub(super) server: Server,
+    pub(super) workshop: Workshop,
+    pub(super) table: Option<Table>,
+    /// Tasks that wait for their worker, where tasks go round.
+    tasks: Vec<VecDeque<Task>>,
+    /// Who may start, once this event has been dealt with.
+    pub(super) starts: Vec<u32>,
+    /// Whether there was a step in this event.
+    pub(super) stepped: bool,
+    /// Data to be computed again, by whoever starts next.
+    again: VecDeque<(u32, u64)>,
+    /// Computations in the order in which they were begun, with the version that they read: for what is told to stop.
+    order: VecDeque<(u32, u64, u64)>,
+    pub(super) published: Published,
+    /// Version lags of those applied: in flight, and in batches.
+    pub(super) lag_in_flight: i64,
+    pub(super) lag_batches: i64,
+    /// For a step with several gradients.
+    pub(super) pushed: Vec<f64>,
+    pub(super) versions: Vec<u64>,
+}
+
+impl Flow {
+    pub fn new(model: &Model) -> Flow {
+        let workers = model.workers.len();
+        let composition = &model.composition;
+        let party = Party {
+            classes: model.workers.iter().map(|member| member.class).collect(),
+            gradients_per_step: composition.gradients_per_step(workers as u64),
+            version: model.start_version,
+            streams: model.streams,
+        };
+        let routed = matches!(composition.pace, Pace::Routed { .. });
+        let table = composition.step.after == After::Table;
+        Flow {
+            pacer: Pacer::new(&composition.pace, party),
+            standings: vec![Standing::default(); workers],
+            server: Server::new(composition.step, workers as u32),
+            workshop: Workshop::new(composition.work, &model.start, workers),
+            table: table.then(|| Table::new(workers, model.start.len())),
+            tasks: if routed { vec![VecDeque::new(); workers] } else { Vec::new() },
+            starts: Vec::with_capacity(workers),
+            stepped: false,
+            again: VecDeque::new(),
+            order: VecDeque::new(),
+            published: Published::default(),
+            lag_in_flight: 0,
+            lag_batches: 0,
+            pushed: vec![0.0; model.start.len()],
+            versions: Vec::new(),
+        }
+    }
+
+    /// A worker joins, or its request for a snapshot reaches the server.
+    pub fn on_start(&mut self, run: &mut Simulation, number: u32) -> Result<()> {
+        let standing = &mut self.standings[number as usize];
+        if standing.phase != Phase::Away {
+            return self.assign(run, number);
+        }
+        standing.phase = Phase::Free;
+        standing.since = run.now;
+        self.pacer.joined(number, &mut self.starts);
+        self.start_all(run)
+    }
+
+    /// Lets all start that may: in the order of their numbers, so that those released by the same step come in an order that
+    /// does not depend on who came when.
+    pub fn start_all(&mut self, run: &mut Simulation) -> Result<()> {
+        let mut starts = std::mem::take(&mut self.starts);
+        starts.sort_unstable();
+        for &number in &starts {
+            let request = run.model.workers[number as usize].request;
+            let standing = &self.standings[number as usize];
+            if request == DelayId::NONE || standing.begun == 0 {
+                self.assign(run, number)?;
+                continue;
+            }
+            let span = run.workers[number as usize].draw_request(&mut run.model.delays, request, standing.begun);
+            let then = span.and_then(|span| run.now.checked_add(span));
+            let then = then.ok_or_else(|| errors::clock_ended(&format!("worker {number}"), "network", run.now))?;
+            run.queue.schedule(number, then, START);
+        }
+        starts.clear();
+        self.starts = starts;
+        if std::mem::take(&mut self.stepped) {
+            run.ledger.glimpse();
+        }
+        Ok(())
+    }
+
+    /// Hands a snapshot to a worker, which begins to compute, unless it has other tasks to do before.
+    fn assign(&mut self, run: &mut Simulation, number: u32) -> Result<()> {
+        let (slot, version) = match self.published.current {
+            Some((slot, version)) => (run.snapshots.share(slot), version),
+            None => (run.snapshots.hold(), run.version),
+        };
+        run.ledger.start(&mut run.workers[number as usize].tally);
+        run.ledger.read_behind(run.version - version);
+        let task = Task { read: run.now, version, slot };
+        let standing = &mut self.standings[number as usize];
+        standing.in_flight += 1;
+        if let Some(queue) = self.tasks.get_mut(number as usize)
+            && (standing.phase == Phase::Busy || !queue.is_empty())
+        {
+            queue.push_back(task);
+            return Ok(());
+        }
+        self.compute(run, number, task)
+    }
+
+    fn compute(&mut self, run: &mut Simulation, number: u32, task: Task) -> Result<()> {
+        let standing = &mut self.standings[number as usize];
+        standing.waited = standing.waited + run.now.since(standing.since);
+        standing.phase = Phase::Busy;
+        standing.wait = run.now.since(task.read);
+        let index = standing.begun;
+        standing.begun += 1;
+        standing.batch = self.again.pop_front().unwrap_or((number, index));
+        let worker = &mut run.workers[number as usize];
+        (worker.read, worker.version_read, worker.slot) = (task.read, task.version, task.slot);
+        let member = &run.model.workers[number as usize];
+        let arrival = worker.draw_work(&mut run.model.delays, index, u64::from(member.local_steps), run.now);
+        let arrival = arrival.ok_or_else(|| {
+            errors::clock_ended(&format!("worker {number}"), &format!("workers.{}", worker.class), run.now)
+        })?;
+        match member.gives_up.and_then(|span| run.now.checked_add(span)).filter(|&up| up < arrival) {
+            Some(up) => run.queue.schedule(number, up, GIVE_UP),
+            None => run.queue.schedule(number, arrival, ARRIVAL_OR_STEP),
+        }
+        if run.model.composition.late == Late::CancelStale {
+            self.order.push_back((number, index, task.version));
+        }
+        Ok(())
+    }
+
+    /// The gradient that a worker has under way, as far as it is known now.
+    fn under_way(&self, run: &Simulation, number: u32) -> Gradient {
+        let (worker, standing) = (&run.workers[number as usize], &self.standings[number as usize]);
+        let received = worker.read + standing.wait + worker.download;
+        let mut gradient = run.gradient(number);
+        gradient.index = standing.begun - 1;
+        gradient.received = received;
+        gradient.computed = received + worker.compute;
+        gradient.arrived = gradient.computed + worker.upload;
+        gradient.causes.queue = standing.wait;
+        gradient
+    }
+
+    /// A gradient reaches the server.
+    pub fn on_arrival(&mut self, run: &mut Simulation, number: u32, observer: &mut impl Observer) -> Result<()> {
+        let gradient = self.under_way(run, number);
+        let held = Held {
+            base: self.pacer.base(number, gradient.version_read),
+            gradient,
+            slot: run.workers[number as usize].slot,
+            batch: self.standings[number as usize].batch,
+            since: run.now,
+        };
+        self.free(run, number);
+        if run.model.server.service == DelayId::NONE {
+            self.receive(run, held, observer)?;
+        } else {
+            self.server.waiting.push_back(held);
+            self.serve(run, observer)?;
+        }
+        self.next_task(run, number)?;
+        self.start_all(run)
+    }
+
+    fn free(&mut self, run: &Simulation, number: u32) {
+        let standing = &mut self.standings[number as usize];
+        standing.phase = Phase::Free;
+        standing.since = run.now;
+    }
+
+    /// A worker that is free begins on the task that has waited longest for it.
+    fn next_task(&mut self, run: &mut Simulation, number: u32) -> Result<()> {
+        let waiting = self.standings[number as usize].phase == Phase::Free;
+        match self.tasks.get_mut(number as usize).filter(|_| waiting).and_then(VecDeque::pop_front) {
+            Some(task) => self.compute(run, number, task),
+            None => Ok(()),
+        }
+    }
+
+    /// A worker gives up on its gradient.
+    pub fn on_give_up(&mut self, run: &mut Simulation, number: u32, observer: &mut impl Observer) -> Result<()> {
+        self.stop(run, number, observer)?;
+        self.pacer.refund();
+        self.pacer.done(number, true, &mut self.starts);
+        self.next_task(run, number)?;
+        self.start_all(run)
+    }
+
+    /// Ends the gradient that a worker has under way.
+    fn stop(&mut self, run: &mut Simulation, number: u32, observer: &mut impl Observer) -> Result<()> {
+        let gradient = unfinished(self.under_way(run, number), Fate::Cancelled);
+        let slot = run.workers[number as usize].slot;
+        self.free(run, number);
+        self.end(run, &gradient, slot, observer)
+    }
+
+    /// Closes the books of a gradient that comes to nothing.
+    fn end(&mut self, run: &mut Simulation, gradient: &Gradient, slot: u32, observer: &mut impl Observer) -> Result<()> {
+        let standing = &mut self.standings[gradient.worker as usize];
+        standing.in_flight -= 1;
+        match gradient.fate {
+            Fate::Rejected => run.workers[gradient.worker as usize].tally.rejected += 1,
+            Fate::Dropped => standing.dropped += 1,
+            _ => standing.cancelled += 1,
+        }
+        run.ledger.end(gradient);
+        run.snapshots.release(slot);
+        observer.not_applied(gradient)
+    }
+
+    /// Lets a free server begin to take in the next gradient. What is refused is refused before it costs any service.
+    pub(super) fn serve(&mut self, run: &mut Simulation, observer: &mut impl Observer) -> Result<()> {
+        while self.server.serving.is_none() && self.server.stepping.is_none() {
+            let Some(mut held) = self.server.waiting.pop_front() else { return Ok(()) };
+            held.gradient.causes.queue = held.gradient.causes.queue + run.now.since(held.since);
+            held.since = run.now;
+            if let Some(fate) = self.refusal(run, &held) {
+                let number = held.gradient.worker;
+                self.refuse(run, &held, fate, observer)?;
+                self.pacer.done(number, true, &mut self.starts);
+                continue;
+            }
+            let stream = run.model.streams.stream(purpose::SERVICE, 0);
+            let id = run.model.server.service;
+            let then = later(run, id, stream, self.server.served)?;
+            self.server.served += 1;
+            self.server.serving = Some((held, run.now));
+            run.queue.schedule(key(run, Key::Service), then, ARRIVAL_OR_STEP);
+        }
+        Ok(())
+    }
+
+    /// The server has taken in a gradient.
+    pub fn on_served(&mut self, run: &mut Simulation, observer: &mut impl Observer) -> Result<()> {
+        if let Some((mut held, begun)) = self.server.serving.take() {
+            held.gradient.causes.service = run.now.since(begun);
+            held.since = run.now;
+            self.server.was_busy(run.now.since(begun));
+            self.receive(run, held, observer)?;
+        }
+        self.serve(run, observer)?;
+        self.start_all(run)
+    }
+
+    /// A gradient is ready to be used: it is refused, or held for its step.
+    fn receive(&mut self, run: &mut Simulation, held: Held, observer: &mut impl Observer) -> Result<()> {
+        let number = held.gradient.worker;
+        let refusal = self.refusal(run, &held);
+        match refusal {
+            Some(fate) => self.refuse(run, &held, fate, observer)?,
+            None => {
+                if let Some(mut evicted) = self.server.hold(held) {
+                    self.server.waited(&mut evicted, run.now);
+                    self.refuse(run, &evicted, Fate::Dropped, observer)?;
+                    self.pacer.used(evicted.gradient.worker, &mut self.starts);
+                }
+                self.step_if_ready(run, false, observer)?;
+            }
+        }
+        self.pacer.done(number, refusal.is_some(), &mut self.starts);
+        Ok(())
+    }
+
+    /// Whether, and as what, a gradient is refused if its turn is now.
+    fn refusal(&self, run: &Simulation, held: &Held) -> Option<Fate> {
+        let composition = &run.model.composition;
+        let lag = run.version as i64 - held.gradient.version_read as i64;
+        let late = matches!(composition.late, Late::Drop | Late::Cancel) && held.base != run.version;
+        let rejected = !composition.admit.lets_in(lag, run.now.since(held.gradient.read).seconds());
+        if rejected { Some(Fate::Rejected) } else { late.then_some(Fate::Dropped) }
+    }
+
+    /// Ends a gradient that the server does not want.
+    fn refuse(&mut self, run: &mut Simulation, held: &Held, fate: Fate, observer: &mut impl Observer) -> Result<()> {
+        let gradient = Gradient { fate, version_applied: run.version, ended: run.now, ..held.gradient };
+        match run.model.composition.admit.otherwise {
+            Otherwise::Fail if fate == Fate::Rejected => run.ended = Some(Ended::Stale),
+            Otherwise::Recompute if fate == Fate::Rejected => self.again.push_back(held.batch),
+            _ => {}
+        }
+        self.pacer.refund();
+        self.end(run, &gradient, held.slot, observer)
+    }
+
+    /// After a step, or with time: refuses what has become too stale where it waits for its step.
+    pub fn refuse_held(&mut self, run: &mut Simulation, observer: &mut impl Observer) -> Result<()> {
+        let mut place = 0;
+        while let Some(&(mut held)) = self.server.buffer.get(place) {
+            let Some(fate) = self.refusal(run, &held) else {
+                place += 1;
+                continue;
+            };
+            self.server.waited(&mut held, run.now);
+            self.server.remove(place);
+            self.refuse(run, &held, fate, observer)?;
+            self.pacer.used(held.gradient.worker, &mut self.starts);
+        }
+        Ok(())
+    }
+
+    /// After a step: tells unfinished work to stop that is of no use any more, and lets its workers start again.
+    pub fn stop_late(&mut self, run: &mut Simulation, observer: &mut impl Observer) -> Result<()> {
+        match run.model.composition.late {
+            Late::Keep | Late::Drop => {}
+            Late::Cancel => {
+                for number in 0..self.standings.len() as u32 {
+                    if self.standings[number as usize].phase == Phase::Busy {
+                        self.stop(run, number, observer)?;
+                        self.starts.push(number);
+                    }
+                }
+            }
+            Late::CancelStale => {
+                let most = run.model.composition.admit.most_versions.unwrap_or(u64::MAX);
+                while let Some(&(number, index, version)) = self.order.front() {
+                    if run.version - version <= most {
+                        break;
+                    }
+                    self.order.pop_front();
+                    let standing = &self.standings[number as usize];
+                    if standing.phase == Phase::Busy && standing.begun == index + 1 {
+                        self.stop(run, number, observer)?;
+                        self.starts.push(number);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// All gradients that have not ended.
+    pub fn in_flight(&self, run: &Simulation) -> Vec<Gradient> {
+        let at_server = self.server.all().map(|held| {
+            let mut held = *held;
+            self.server.waited(&mut held, run.now);
+            let gradient = Gradient { version_applied: run.version, ended: run.now, ..held.gradient };
+            Gradient { fate: Fate::InFlight, ..gradient }
+        });
+        let busy = (0..self.standings.len() as u32).filter(|&number| {
+            self.standings[number as usize].phase == Phase::Busy
+        });
+        let busy = busy.map(|number| unfinished(self.under_way(run, number), Fate::InFlight));
+        let waiting = self.tasks.iter().enumerate().flat_map(|(number, tasks)| {
+            tasks.iter().map(move |task| {
+                let mut gradient = run.gradient(number as u32);
+                gradient.read = task.read;
+                gradient.version_read = task.version;
+                [gradient.received, gradient.computed, gradient.arrived] = [Time::MAX; 3];
+                gradient.causes = super::Causes { queue: run.now.since(task.read), ..super::Causes::default() };
+                Gradient { fate: Fate::InFlight, ..gradient }
+            })
+        });
+        at_server.chain(busy).chain(waiting).collect()
+    }
+
+    /// Sums over the run so far.
+    pub fn totals(&self, run: &Simulation) -> Totals {
+        let since = [self.server.serving.map(|(_, since)| since), self.server.stepping];
+        let running = since.into_iter().flatten().map(|since| run.now.since(since).nanos());
+        Totals {
+            lag_in_flight: self.lag_in_flight,
+            lag_batches: self.lag_batches,
+            busy_nanos: self.server.busy_nanos + running.sum::<u64>(),
+        }
+    }
+
+    /// The books of one worker.
+    pub fn books(&self, run: &Simulation, number: usize) -> Books {
+        let (tally, standing) = (&run.workers[number].tally, &self.standings[number]);
+        let mut books = Books::of(tally, 1.0);
+        books.fates[Fate::Dropped as usize] = standing.dropped;
+        books.fates[Fate::Cancelled as usize] = standing.cancelled;
+        books.fates[Fate::InFlight as usize] = standing.in_flight;
+        books.weight = standing.weight;
+        let free = if standing.phase == Phase::Free { run.now.since(standing.since) } else { Span::ZERO };
+        books.waited = standing.waited + free;
+        books
+    }
+}
+
+/// A gradient whose worker has not finished it: its causes are where the time went so far.
+pub fn unfinished(gradient: Gradient, fate: Fate) -> Gradient {
+    let mut left = gradient.ended.since(gradient.read);
+    let mut take = |part: Span| {
+        let taken = part.min(left);
+        left = left - taken;
+        taken
+    };
+    let mut causes = gradient.causes;
+    causes.queue = take(causes.queue);
+    causes.download = take(causes.download);
+    causes.compute = take(causes.compute);
+    causes.upload = take(causes.upload);
+    Gradient { fate, causes, ..gradient }
+}
+
+/// The queue's key for what is not a worker's event.
+pub fn key(run: &Simulation, key: Key) -> u32 {
+    run.workers.len() as u32 + key as u32
+}
+
+/// The instant at which a delay of the server that begins now is over.
+pub fn later(run: &mut Simulation, id: DelayId, stream: crate::kernel::Stream, index: u64) -> Result<Time> {
+    let span = duration(&mut run.model.delays, id, stream, index);
+    let then = span.and_then(|span| run.now.checked_add(span));
+    then.ok_or_else(|| errors::clock_ended("the server", "server", run.now))
+}
+
+/// The keys must fit into the queue.
+const _: () = assert!(KEYS < Queue::MAX_KEYS);

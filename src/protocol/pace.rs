@@ -1,0 +1,395 @@
+//! Who may start now. Told what happened, it names the workers that may go on; it knows no clock and no parameters.
+
+use super::choices::{Next, Pace};
+use crate::kernel::{Purpose, Stream, Streams};
+use rand::RngExt;
+use std::collections::VecDeque;
+
+/// The stream of whom to send the next task to.
+const CHOICE: Purpose = Purpose(6);
+/// The streams, by worker, of whom it looks at before it starts.
+const SAMPLE: Purpose = Purpose(7);
+
+/// What the pace needs to know of the cluster.
+#[derive(Clone, Debug)]
+pub struct Party {
+    /// The class of each worker.
+    pub classes: Vec<u32>,
+    /// How many gradients a step takes.
+    pub gradients_per_step: u64,
+    /// The version at the start.
+    pub version: u64,
+    /// Where its randomness comes from.
+    pub streams: Streams,
+}
+
+/// The state behind a [`Pace`].
+#[derive(Debug)]
+pub struct Pacer {
+    state: State,
+    workers: u32,
+}
+
+#[derive(Debug)]
+enum State {
+    AtOnce,
+    Barrier,
+    Gap(Gap),
+    Sampled(Sampled),
+    Slots { free: u64, next: Next, resting: VecDeque<u32>, chosen: u64, random: Stream },
+    Routed { tasks: u64, upto: Vec<f64>, sent: u64, random: Stream },
+    Budget { eta: f64, batch: u64, admitted: u64, batches: u64, waiting: VecDeque<u32> },
+    Tokens { left: VecDeque<(u64, u64)>, per_step: u64, carried: Vec<u64>, waiting: VecDeque<u32> },
+}
+
+/// Clocks of all workers, none more than a bound ahead of the slowest.
+#[derive(Debug)]
+struct Gap {
+    bound: u64,
+    clocks: Vec<u64>,
+    slowest: u64,
+    /// How many workers have the slowest clock.
+    at_slowest: usize,
+    blocked: Vec<u32>,
+}
+
+/// Clocks of all workers, none starting more than a bound ahead of the slowest of some others.
+#[derive(Debug)]
+struct Sampled {
+    bound: u64,
+    sample: usize,
+    clocks: Vec<u64>,
+    /// For each worker, the first of those that wait for it; for each that waits, the next one.
+    first: Vec<Option<u32>>,
+    after: Vec<Option<u32>>,
+    streams: Streams,
+    drawn: Vec<usize>,
+}
+
+impl Pacer {
+    /// Nobody has joined yet.
+    pub fn new(pace: &Pace, party: Party) -> Pacer {
+        let workers = party.classes.len();
+        let random = party.streams.stream(CHOICE, 0);
+        let state = match pace {
+            Pace::AtOnce => State::AtOnce,
+            Pace::Barrier => State::Barrier,
+            Pace::ClockGap { bound, sample: Some(sample) } if (sample.get() as usize) < workers.saturating_sub(1) => {
+                State::Sampled(Sampled {
+                    bound: *bound,
+                    sample: sample.get() as usize,
+                    clocks: vec![0; workers],
+                    first: vec![None; workers],
+                    after: vec![None; workers],
+                    streams: party.streams,
+                    drawn: Vec::with_capacity(sample.get() as usize),
+                })
+            }
+            Pace::ClockGap { bound, .. } => State::Gap(Gap {
+                bound: *bound,
+                clocks: vec![0; workers],
+                slowest: 0,
+                at_slowest: workers,
+                blocked: Vec::with_capacity(workers),
+            }),
+            Pace::Slots { concurrency, next } => State::Slots {
+                free: concurrency.get(),
+                next: *next,
+                resting: VecDeque::with_capacity(workers),
+                chosen: 0,
+                random,
+            },
+            Pace::Routed { tasks, shares } => {
+                let share = |class: u32| shares.get(class as usize).map_or(1.0, |share| share.get());
+                let members = |class: u32| party.classes.iter().filter(|&&other| other == class).count() as f64;
+                let counts: Vec<f64> = (0..=party.classes.iter().copied().max().unwrap_or(0)).map(members).collect();
+                let equal = shares.is_empty();
+                let weight = |&class: &u32| if equal { 1.0 } else { share(class) / counts[class as usize] };
+                let upto = party.classes.iter().map(weight).scan(0.0, |sum, weight| {
+                    *sum += weight;
+                    Some(*sum)
+                });
+                State::Routed { tasks: tasks.get(), upto: upto.collect(), sent: 0, random }
+            }
+            Pace::Budget { eta, batch } => State::Budget {
+                eta: eta.get(),
+                batch: batch.get(),
+                admitted: 0,
+                batches: 0,
+                waiting: VecDeque::with_capacity(workers),
+            },
+            Pace::Tokens => State::Tokens {
+                left: VecDeque::from([(party.version, party.gradients_per_step)]),
+                per_step: party.gradients_per_step.max(workers as u64),
+                carried: vec![party.version; workers],
+                waiting: VecDeque::with_capacity(workers),
+            },
+        };
+        Pacer { state, workers: workers as u32 }
+    }
+
+    /// A worker has joined. Those that may start are added to `starts`, as by all of these methods; with tasks that go round, a
+    /// worker is named once for each task that is sent to it.
+    pub fn joined(&mut self, worker: u32, starts: &mut Vec<u32>) {
+        match &mut self.state {
+            State::AtOnce | State::Barrier | State::Gap(_) | State::Sampled(_) | State::Tokens { .. } => {
+                starts.push(worker);
+            }
+            State::Slots { resting, .. } => {
+                resting.push_back(worker);
+                self.fill(starts);
+            }
+            State::Routed { tasks, .. } => {
+                let (workers, worker) = (u64::from(self.workers), u64::from(worker));
+                let own = *tasks / workers + u64::from(worker < *tasks % workers);
+                starts.extend((0..own).map(|_| worker as u32));
+            }
+            State::Budget { waiting, .. } => {
+                waiting.push_back(worker);
+                self.fill(starts);
+            }
+        }
+    }
+
+    /// The gradient of a worker was dealt with: kept for a step, used by one, or `refused`.
+    pub fn done(&mut self, worker: u32, refused: bool, starts: &mut Vec<u32>) {
+        match &mut self.state {
+            State::AtOnce => starts.push(worker),
+            State::Barrier => starts.extend(refused.then_some(worker)),
+            State::Gap(gap) => gap.complete(worker, starts),
+            State::Sampled(sampled) => sampled.complete(worker, starts),
+            State::Slots { free, resting, .. } => {
+                *free += 1;
+                resting.push_back(worker);
+                self.fill(starts);
+            }
+            State::Routed { upto, sent, random, .. } => {
+                let total = upto.last().copied().unwrap_or(0.0);
+                let at: f64 = random.draw(*sent).random::<f64>() * total;
+                *sent += 1;
+                starts.push(upto.partition_point(|&upto| upto <= at).min(upto.len() - 1) as u32);
+            }
+            State::Budget { waiting, .. } | State::Tokens { waiting, .. } => {
+                waiting.push_back(worker);
+                self.fill(starts);
+            }
+        }
+    }
+
+    /// A step used a gradient of a worker that waits for just that.
+    pub fn used(&mut self, worker: u32, starts: &mut Vec<u32>) {
+        if let State::Barrier = self.state {
+            starts.push(worker);
+        }
+    }
+
+    /// A gradient that was started will not be used: it does not count against a budget.
+    pub fn refund(&mut self) {
+        if let State::Budget { admitted, .. } = &mut self.state {
+            *admitted -= 1;
+        }
+    }
+
+    /// The server came to a version, with so many batches used.
+    pub fn stepped(&mut self, version: u64, batches_used: u64, starts: &mut Vec<u32>) {
+        match &mut self.state {
+            State::Budget { batches, .. } => *batches = batches_used,
+            State::Tokens { left, per_step, .. } => left.push_back((version, *per_step)),
+            _ => return,
+        }
+        self.fill(starts);
+    }
+
+    /// The version that decides whether a worker's gradient is late: that of its token, or else the one that it read.
+    pub fn base(&self, worker: u32, version_read: u64) -> u64 {
+        match &self.state {
+            State::Tokens { carried, .. } => carried[worker as usize],
+            _ => version_read,
+        }
+    }
+
+    /// Lets those start that now may.
+    fn fill(&mut self, starts: &mut Vec<u32>) {
+        match &mut self.state {
+            State::Slots { free, next, resting, chosen, random } => {
+                while *free > 0 && !resting.is_empty() {
+                    let place = match next {
+                        Next::InTurn => 0,
+                        Next::Random => random.draw(*chosen).random_range(0..resting.len()),
+                    };
+                    *chosen += 1;
+                    let worker = if place == 0 { resting.pop_front() } else { resting.swap_remove_back(place) };
+                    starts.extend(worker);
+                    *free -= 1;
+                }
+            }
+            State::Budget { eta, batch, admitted, batches, waiting } => {
+                let most = (*eta + *batches as f64 + 1.0) * *batch as f64;
+                while ((*admitted + 1) as f64) <= most {
+                    let Some(worker) = waiting.pop_front() else { break };
+                    starts.push(worker);
+                    *admitted += 1;
+                }
+            }
+            State::Tokens { left, carried, waiting, .. } => {
+                while let (Some((step, count)), false) = (left.front_mut(), waiting.is_empty()) {
+                    let Some(worker) = waiting.pop_front() else { break };
+                    carried[worker as usize] = *step;
+                    starts.push(worker);
+                    *count -= 1;
+                    if *count == 0 {
+                        left.pop_front();
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Gap {
+    fn complete(&mut self, worker: u32, starts: &mut Vec<u32>) {
+        let clock = &mut self.clocks[worker as usize];
+        *clock += 1;
+        let clock = *clock;
+        if clock == self.slowest + 1 {
+            self.at_slowest -= 1;
+            if self.at_slowest == 0 {
+                // The slowest clock moves once for every gradient of each worker, so that this scan costs little.
+                self.slowest += 1;
+                self.at_slowest = self.clocks.iter().filter(|&&clock| clock == self.slowest).count();
+                starts.append(&mut self.blocked);
+            }
+        }
+        if clock - self.slowest <= self.bound { starts.push(worker) } else { self.blocked.push(worker) }
+    }
+}
+
+impl Sampled {
+    fn complete(&mut self, worker: u32, starts: &mut Vec<u32>) {
+        self.clocks[worker as usize] += 1;
+        let mut waiting = self.first[worker as usize].take();
+        self.start_or_wait(worker, starts);
+        while let Some(other) = waiting {
+            waiting = self.after[other as usize].take();
+            self.start_or_wait(other, starts);
+        }
+    }
+
+    fn start_or_wait(&mut self, worker: u32, starts: &mut Vec<u32>) {
+        let clock = self.clocks[worker as usize];
+        self.draw(worker, clock);
+        let behind = self.drawn.iter().copied().find(|&other| self.clocks[other] + self.bound < clock);
+        match behind {
+            None => starts.push(worker),
+            Some(other) => self.after[worker as usize] = self.first[other].replace(worker),
+        }
+    }
+
+    /// Draws different others (Floyd's algorithm, 1987), always the same for the same worker and clock.
+    fn draw(&mut self, worker: u32, clock: u64) {
+        let mut random = self.streams.stream(SAMPLE, u64::from(worker)).draw(clock);
+        let others = self.clocks.len() - 1;
+        self.drawn.clear();
+        for last in others - self.sample..others {
+            let other = random.random_range(0..=last);
+            let other = if self.drawn.contains(&other) { last } else { other };
+            self.drawn.push(other);
+        }
+        // All of the others stand in a row from which the worker itself is missing.
+        self.drawn.iter_mut().for_each(|other| *other += usize::from(*other >= worker as usize));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::{Count, NonNegative};
+
+    fn pacer(pace: Pace, workers: u32, gradients_per_step: u64) -> Pacer {
+        let party =
+            Party { classes: vec![0; workers as usize], gradients_per_step, version: 0, streams: Streams::new(1, 0) };
+        Pacer::new(&pace, party)
+    }
+
+    fn count(value: u64) -> Count {
+        Count::new(value).unwrap()
+    }
+
+    fn told(tell: impl FnOnce(&mut Vec<u32>)) -> Vec<u32> {
+        let mut starts = Vec::new();
+        tell(&mut starts);
+        starts
+    }
+
+    #[test]
+    fn a_barrier_lets_go_those_whose_gradient_was_used_or_refused() {
+        let mut pacer = pacer(Pace::Barrier, 2, 2);
+        assert_eq!(told(|starts| pacer.done(0, false, starts)), []);
+        assert_eq!(told(|starts| pacer.done(1, true, starts)), [1]);
+        assert_eq!(told(|starts| pacer.used(0, starts)), [0]);
+    }
+
+    #[test]
+    fn the_fastest_waits_for_the_slowest() {
+        let mut pacer = pacer(Pace::ClockGap { bound: 1, sample: None }, 2, 1);
+        assert_eq!(told(|starts| pacer.done(0, false, starts)), [0]);
+        assert_eq!(told(|starts| pacer.done(0, false, starts)), []);
+        assert_eq!(told(|starts| pacer.done(1, false, starts)), [0, 1]);
+    }
+
+    #[test]
+    fn a_sample_holds_back_until_all_of_it_have_caught_up() {
+        let mut pacer = pacer(Pace::ClockGap { bound: 0, sample: Some(count(2)) }, 4, 1);
+        assert_eq!(told(|starts| pacer.done(0, false, starts)), []);
+        let others: Vec<Vec<u32>> = (1..4).map(|other| told(|starts| pacer.done(other, false, starts))).collect();
+        // Each may itself wait, but by then everyone has completed one gradient.
+        let mut started: Vec<u32> = others.concat();
+        started.sort_unstable();
+        assert_eq!(started, [0, 1, 2, 3]);
+        assert!(!others[0].contains(&0), "two of three others were looked at, one cannot be enough");
+    }
+
+    #[test]
+    fn a_slot_goes_to_whoever_rested_longest() {
+        let mut pacer = pacer(Pace::Slots { concurrency: count(1), next: Next::InTurn }, 3, 1);
+        let joined: Vec<Vec<u32>> = (0..3).map(|worker| told(|starts| pacer.joined(worker, starts))).collect();
+        assert_eq!(joined, [vec![0], vec![], vec![]]);
+        assert_eq!(told(|starts| pacer.done(0, false, starts)), [1]);
+        assert_eq!(told(|starts| pacer.done(1, false, starts)), [2]);
+        assert_eq!(told(|starts| pacer.done(2, false, starts)), [0]);
+    }
+
+    #[test]
+    fn tasks_are_spread_at_the_start_and_routed_by_shares() {
+        let shares = vec![NonNegative::new(0.0).unwrap(), NonNegative::new(2.0).unwrap()];
+        let party = Party { classes: vec![0, 0, 1], gradients_per_step: 1, version: 0, streams: Streams::new(1, 0) };
+        let mut pacer = Pacer::new(&Pace::Routed { tasks: count(4), shares }, party);
+        let joined: Vec<Vec<u32>> = (0..3).map(|worker| told(|starts| pacer.joined(worker, starts))).collect();
+        assert_eq!(joined, [vec![0, 0], vec![1], vec![2]]);
+        for _ in 0..50 {
+            assert_eq!(told(|starts| pacer.done(0, false, starts)), [2]);
+        }
+    }
+
+    #[test]
+    fn a_budget_grows_by_batches_and_refunds() {
+        let mut pacer = pacer(Pace::Budget { eta: NonNegative::new(0.5).unwrap(), batch: count(2) }, 5, 2);
+        let joined: Vec<u32> =
+            (0..5).flat_map(|worker| told(|starts| pacer.joined(worker, starts))).collect();
+        assert_eq!(joined, [0, 1, 2], "(0.5 + 0 + 1) · 2");
+        pacer.refund();
+        assert_eq!(told(|starts| pacer.done(0, true, starts)), [3]);
+        assert_eq!(told(|starts| pacer.stepped(1, 1, starts)), [4, 0]);
+    }
+
+    #[test]
+    fn tokens_carry_the_version_of_the_step_that_made_them() {
+        let mut pacer = pacer(Pace::Tokens, 2, 1);
+        assert_eq!(told(|starts| pacer.done(0, false, starts)), [0], "one token at the start, as a step takes one gradient");
+        assert_eq!(told(|starts| pacer.done(0, false, starts)), []);
+        assert_eq!(told(|starts| pacer.stepped(1, 1, starts)), [0]);
+        assert_eq!((pacer.base(0, 9), pacer.base(1, 9)), (1, 0));
+        assert_eq!(told(|starts| pacer.done(1, true, starts)), [1], "two tokens a step, as there are two workers");
+    }
+}

@@ -1,0 +1,111 @@
+//! Whether a protocol can go on for ever in the cluster that it is for: no choice may wait for what another holds back.
+
+use super::Scenario;
+use super::diagnose::Problem;
+use crate::protocol::{After, Late, Pace, Work};
+
+/// A step with more gradients, or of more local steps, would take for ever.
+const MOST: u64 = 1 << 24;
+
+/// Everything that is wrong with the protocol of a scenario.
+pub fn protocol(scenario: &Scenario) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut wrong = |message: String, help: &str| problems.push(Problem::at("protocol", message).help(help));
+    let composition = scenario.composition();
+    let workers = scenario.worker_count();
+    let each = composition.gradients_per_step(workers);
+    if each > MOST {
+        wrong(format!("{each} gradients a step are too many"), "at most 16,777,216");
+    }
+    let needs = match composition.step.after {
+        After::Gradients(_) if composition.pace == Pace::Barrier => each,
+        After::Workers(k) => k.get(),
+        _ => 0,
+    };
+    if needs > workers {
+        wrong(
+            format!("a step waits for gradients of {needs} workers, and there are {workers}"),
+            "wait for fewer, or add workers",
+        );
+    }
+    if composition.step.capacity.is_some_and(|capacity| capacity.get() < each) {
+        wrong(format!("a step takes {each} gradients, which do not fit the capacity"), "raise the capacity");
+    }
+    if composition.step.parts.get() > each {
+        wrong(
+            format!("{each} gradients cannot be cut into {} parts", composition.step.parts.get()),
+            "lower `parts`, or take more gradients a step",
+        );
+    }
+    match &composition.pace {
+        Pace::Budget { eta, batch } if (eta.get() + 1.0) * (batch.get() as f64) < each as f64 => wrong(
+            format!("the budget admits {} gradients before the first step, which takes {each}", batch.get()),
+            "let the step take no more than a batch",
+        ),
+        Pace::Slots { concurrency, .. } if concurrency.get() > workers => wrong(
+            format!("{} workers are to be active at a time, and there are {workers}", concurrency.get()),
+            "lower the concurrency, or add workers",
+        ),
+        Pace::Routed { tasks, shares } => problems.extend(routed(scenario, tasks.get(), shares)),
+        _ => {}
+    }
+    if composition.late == Late::CancelStale && composition.admit.most_versions.is_none() {
+        problems.push(
+            Problem::at("protocol", "no bound says when work is too stale to go on")
+                .help("give the greatest lag in versions (most_age, most_versions), or choose another `late`"),
+        );
+    }
+    problems.extend(work(scenario, &composition.work));
+    problems.extend(questions(scenario, composition.steps_with_several()));
+    problems
+}
+
+fn routed(scenario: &Scenario, tasks: u64, shares: &[crate::units::NonNegative]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let composition = scenario.composition();
+    if !shares.is_empty() && shares.len() != scenario.workers.len() {
+        let message = format!("{} shares for {} classes of workers", shares.len(), scenario.workers.len());
+        problems.push(Problem::at("protocol.shares", message).help("give one for each class, or none at all"));
+    }
+    if !shares.is_empty() && shares.iter().all(|share| share.get() == 0.0) {
+        problems.push(Problem::at("protocol.shares", "no class has a share").help("give one above 0"));
+    }
+    if tasks > MOST {
+        problems.push(Problem::at("protocol.tasks", format!("{tasks} tasks are too many")).help("at most 16,777,216"));
+    }
+    if !matches!(composition.step.after, After::Gradients(_)) || composition.late != Late::Keep {
+        problems.push(
+            Problem::at("protocol", "where tasks go round, a step takes a number of gradients, and late work goes on")
+                .help("use after: Gradients(…) and late: Keep"),
+        );
+    }
+    problems
+}
+
+fn work(scenario: &Scenario, work: &Work) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let local = match work {
+        Work::Gradient => return problems,
+        Work::LocalSteps { local, .. } | Work::Elastic { local, .. } => local,
+    };
+    if local.steps.get() > MOST {
+        let message = format!("{} local steps are too many", local.steps.get());
+        problems.push(Problem::at("protocol.local.steps", message).help("at most 16,777,216"));
+    }
+    if let (Work::Elastic { .. }, Pace::Routed { .. }) = (work, &scenario.composition().pace) {
+        problems.push(
+            Problem::at("protocol", "workers cannot keep parameters of their own where tasks go round")
+                .help("choose another pace or work"),
+        );
+    }
+    problems
+}
+
+/// Questions about single steps are about single gradients.
+fn questions(scenario: &Scenario, several: bool) -> Option<Problem> {
+    let asks = several && !scenario.record.what_if.is_empty();
+    asks.then(|| {
+        Problem::at("record.what_if", "a step of this protocol uses several gradients, so that none can be exchanged")
+            .help("ask this of a protocol that steps with one")
+    })
+}
