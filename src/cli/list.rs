@@ -43,6 +43,9 @@ pub fn list(options: &Options) -> Result<Verdict> {
         text += &format!("{part}\n");
         for entry in found {
             text += &format!("  {:<20}{}\n  {:<20}{}\n", entry.name, entry.summary, "", entry.example);
+            if part.starts_with("protocol") {
+                text += &format!("  {:<20}shown by {}\n", "", protocol::scenario_of(entry.name));
+            }
         }
         text += "\n";
     }

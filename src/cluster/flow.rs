@@ -61,6 +61,10 @@ pub struct Flow {
     pub(super) starts: Vec<u32>,
     /// Whether there was a step in this event.
     pub(super) stepped: bool,
+    /// Whether gradients go into a buffer beside the server, even while it steps, and no worker waits for it.
+    buffers: bool,
+    /// Whose gradient began the step under way, if it waits for its end.
+    pub(super) awaits_step: Option<u32>,
     /// Data to be computed again, by whoever starts next.
     again: VecDeque<(u32, u64)>,
     /// Computations in the order in which they were begun, with the version that they read: for what is told to stop.
@@ -95,6 +99,8 @@ impl Flow {
             tasks: if routed { vec![VecDeque::new(); workers] } else { Vec::new() },
             starts: Vec::with_capacity(workers),
             stepped: false,
+            buffers: matches!(composition.pace, Pace::Budget { .. }),
+            awaits_step: None,
             again: VecDeque::new(),
             order: VecDeque::new(),
             published: Published::default(),
@@ -169,7 +175,8 @@ impl Flow {
         standing.wait = run.now.since(task.read);
         let index = standing.begun;
         standing.begun += 1;
-        standing.batch = self.again.pop_front().unwrap_or((number, index));
+        standing.batch = self.again.pop_front().unwrap_or((number, standing.batches));
+        standing.batches += u64::from(standing.batch == (number, standing.batches));
         let worker = &mut run.workers[number as usize];
         (worker.read, worker.version_read, worker.slot) = (task.read, task.version, task.slot);
         let member = &run.model.workers[number as usize];
@@ -211,12 +218,8 @@ impl Flow {
             since: run.now,
         };
         self.free(run, number);
-        if run.model.server.service == DelayId::NONE {
-            self.receive(run, held, observer)?;
-        } else {
-            self.server.waiting.push_back(held);
-            self.serve(run, observer)?;
-        }
+        self.server.waiting.push_back(held);
+        self.serve(run, observer)?;
         self.next_task(run, number)?;
         self.start_all(run)
     }
@@ -236,13 +239,12 @@ impl Flow {
         }
     }
 
-    /// A worker gives up on its gradient.
+    /// A worker gives up on its gradient, and begins another one in its place.
     pub fn on_give_up(&mut self, run: &mut Simulation, number: u32, observer: &mut impl Observer) -> Result<()> {
         self.stop(run, number, observer)?;
-        self.pacer.refund();
-        self.pacer.done(number, true, &mut self.starts);
-        self.next_task(run, number)?;
-        self.start_all(run)
+        self.starts.push(number);
+        self.start_all(run)?;
+        self.next_task(run, number)
     }
 
     /// Ends the gradient that a worker has under way.
@@ -254,7 +256,13 @@ impl Flow {
     }
 
     /// Closes the books of a gradient that comes to nothing.
-    fn end(&mut self, run: &mut Simulation, gradient: &Gradient, slot: u32, observer: &mut impl Observer) -> Result<()> {
+    fn end(
+        &mut self,
+        run: &mut Simulation,
+        gradient: &Gradient,
+        slot: u32,
+        observer: &mut impl Observer,
+    ) -> Result<()> {
         let standing = &mut self.standings[gradient.worker as usize];
         standing.in_flight -= 1;
         match gradient.fate {
@@ -267,16 +275,24 @@ impl Flow {
         observer.not_applied(gradient)
     }
 
+    /// Whether the server takes in gradients: not while it steps, unless they only go into a buffer beside it.
+    fn takes_in(&self) -> bool {
+        self.server.serving.is_none() && (self.server.stepping.is_none() || self.buffers)
+    }
+
     /// Lets a free server begin to take in the next gradient. What is refused is refused before it costs any service.
     pub(super) fn serve(&mut self, run: &mut Simulation, observer: &mut impl Observer) -> Result<()> {
-        while self.server.serving.is_none() && self.server.stepping.is_none() {
+        while self.takes_in() {
             let Some(mut held) = self.server.waiting.pop_front() else { return Ok(()) };
             held.gradient.causes.queue = held.gradient.causes.queue + run.now.since(held.since);
             held.since = run.now;
+            if run.model.server.service == DelayId::NONE {
+                self.receive(run, held, observer)?;
+                continue;
+            }
             if let Some(fate) = self.refusal(run, &held) {
-                let number = held.gradient.worker;
                 self.refuse(run, &held, fate, observer)?;
-                self.pacer.done(number, true, &mut self.starts);
+                self.pacer.done(held.gradient.worker, true, &mut self.starts);
                 continue;
             }
             let stream = run.model.streams.stream(purpose::SERVICE, 0);
@@ -314,6 +330,11 @@ impl Flow {
                     self.pacer.used(evicted.gradient.worker, &mut self.starts);
                 }
                 self.step_if_ready(run, false, observer)?;
+                if self.server.stepping.is_some() && !self.buffers {
+                    // Its worker goes on when the step is over, and reads the version that includes its own update.
+                    self.awaits_step = Some(number);
+                    return Ok(());
+                }
             }
         }
         self.pacer.done(number, refusal.is_some(), &mut self.starts);
@@ -389,15 +410,14 @@ impl Flow {
 
     /// All gradients that have not ended.
     pub fn in_flight(&self, run: &Simulation) -> Vec<Gradient> {
-        let at_server = self.server.all().map(|held| {
-            let mut held = *held;
-            self.server.waited(&mut held, run.now);
-            let gradient = Gradient { version_applied: run.version, ended: run.now, ..held.gradient };
-            Gradient { fate: Fate::InFlight, ..gradient }
+        let at_server = self.server.all(run.now).into_iter().map(|gradient| Gradient {
+            version_applied: run.version,
+            ended: run.now,
+            fate: Fate::InFlight,
+            ..gradient
         });
-        let busy = (0..self.standings.len() as u32).filter(|&number| {
-            self.standings[number as usize].phase == Phase::Busy
-        });
+        let busy =
+            (0..self.standings.len() as u32).filter(|&number| self.standings[number as usize].phase == Phase::Busy);
         let busy = busy.map(|number| unfinished(self.under_way(run, number), Fate::InFlight));
         let waiting = self.tasks.iter().enumerate().flat_map(|(number, tasks)| {
             tasks.iter().map(move |task| {

@@ -176,10 +176,30 @@ impl Server {
         held.since = taken;
     }
 
-    /// Everything at the server that has not ended.
-    pub fn all(&self) -> impl Iterator<Item = &Held> {
-        let serving = self.serving.iter().map(|(held, _)| held);
-        self.waiting.iter().chain(serving).chain(&self.buffer).chain(&self.batch)
+    /// Everything at the server that has not ended, with where the time went until `now`.
+    pub fn all(&self, now: Time) -> Vec<Gradient> {
+        let mut all = Vec::new();
+        let mut add = |held: &Held, queue: Span, service: Span| {
+            let mut gradient = held.gradient;
+            gradient.causes.queue = gradient.causes.queue + queue;
+            gradient.causes.service = gradient.causes.service + service;
+            all.push(gradient);
+        };
+        for held in &self.waiting {
+            add(held, now.since(held.since), Span::ZERO);
+        }
+        if let Some((held, begun)) = &self.serving {
+            add(held, Span::ZERO, now.since(*begun));
+        }
+        for (place, held) in self.batch.iter().enumerate() {
+            let begun = self.stepping.filter(|_| place < self.part).unwrap_or(now);
+            add(held, begun.since(held.since), now.since(begun));
+        }
+        for mut held in self.buffer.iter().copied() {
+            self.waited(&mut held, now);
+            add(&held, Span::ZERO, Span::ZERO);
+        }
+        all
     }
 
     /// Adds to the time that the server was busy.

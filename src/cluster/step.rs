@@ -48,6 +48,11 @@ impl Flow {
     /// A step that took time is over.
     pub fn on_stepped(&mut self, run: &mut Simulation, observer: &mut impl Observer) -> Result<()> {
         self.complete_step(run, observer)?;
+        if self.server.stepping.is_none()
+            && let Some(worker) = self.awaits_step.take()
+        {
+            self.pacer.done(worker, false, &mut self.starts);
+        }
         self.step_if_ready(run, false, observer)?;
         self.serve(run, observer)?;
         self.start_all(run)
@@ -164,7 +169,10 @@ impl Flow {
             if let Some(table) = &mut self.table {
                 table.add(gradient.worker as usize, factor, &self.pushed);
             } else if place == 0 {
-                run.update.iter_mut().zip(&self.pushed).for_each(|(u, g)| *u = if factor == 1.0 { *g } else { g * factor });
+                run.update
+                    .iter_mut()
+                    .zip(&self.pushed)
+                    .for_each(|(u, g)| *u = if factor == 1.0 { *g } else { g * factor });
             } else {
                 crate::vector::add_scaled(&mut run.update, factor, &self.pushed);
             }
@@ -181,7 +189,8 @@ impl Flow {
         }
         let first = self.server.batch[0];
         let (lag_versions, lag) = lag;
-        let context = Context { lag_versions, lag, ..context(run.updates, &run.snapshots, &first.gradient, first.slot) };
+        let context =
+            Context { lag_versions, lag, ..context(run.updates, &run.snapshots, &first.gradient, first.slot) };
         run.model.optimiser.transform(&mut run.update, &context);
         run.snapshots.step(&run.update)
     }
@@ -213,12 +222,16 @@ impl Flow {
             run.fastest_clock = run.fastest_clock.max(tally.applied);
             let standing = &mut self.standings[gradient.worker as usize];
             standing.in_flight -= 1;
-            standing.weight += gradient.weight;
+            // A table gives every worker the same part in each step, however many gradients it sent.
+            standing.weight += if self.table.is_some() { 0.0 } else { gradient.weight };
             self.lag_in_flight += gradient.lag_versions_in_flight();
             let batches = |version: u64| ((version - start) / parts) as i64;
             self.lag_batches += batches(gradient.version_applied) - batches(gradient.version_read);
             run.ledger.end(gradient);
             observer.applied(gradient);
+        }
+        if self.table.is_some() {
+            self.standings.iter_mut().for_each(|standing| standing.weight += 1.0);
         }
         run.version += 1;
         run.updates += 1;

@@ -118,6 +118,8 @@ pub struct Standing {
     pub waited: Span,
     /// Computations begun.
     pub begun: u64,
+    /// Batches of data of its own that it began with: the number of the next one.
+    pub batches: u64,
     /// The data of the one under way: a worker, and a number.
     pub batch: (u32, u64),
     /// How long its task had waited for it.

@@ -20,6 +20,59 @@ pub struct Composition {
     pub work: Work,
 }
 
+/// One choice changed, the others as they were.
+impl Composition {
+    pub(super) fn pace(self, pace: Pace) -> Composition {
+        Composition { pace, ..self }
+    }
+
+    pub(super) fn step(self, step: StepRule) -> Composition {
+        Composition { step, ..self }
+    }
+
+    pub(super) fn after(mut self, after: After) -> Composition {
+        self.step.after = after;
+        self
+    }
+
+    pub(super) fn mean(mut self, mean: Mean) -> Composition {
+        self.step.mean = mean;
+        self
+    }
+
+    /// Rejects a lag of more versions than that.
+    pub(super) fn at_most(self, versions: u64) -> Composition {
+        self.aged(Some(versions))
+    }
+
+    pub(super) fn aged(mut self, most_versions: Option<u64>) -> Composition {
+        self.admit.most_versions = most_versions;
+        self
+    }
+
+    pub(super) fn otherwise(mut self, otherwise: Otherwise) -> Composition {
+        self.admit.otherwise = otherwise;
+        self
+    }
+
+    pub(super) fn scaled(mut self, discount: Option<Discount>) -> Composition {
+        self.admit.discount = discount;
+        self
+    }
+
+    pub(super) fn late(self, late: Late) -> Composition {
+        Composition { late, ..self }
+    }
+
+    pub(super) fn work(self, work: Work) -> Composition {
+        Composition { work, ..self }
+    }
+
+    pub(super) fn local(self, local: Local, send: Send, by_speed: bool) -> Composition {
+        self.work(Work::LocalSteps { local, send, by_speed })
+    }
+}
+
 /// When a worker that is free may start on its next gradient.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -55,7 +108,8 @@ pub enum Pace {
         #[serde(default)]
         shares: Vec<NonNegative>,
     },
-    /// While no more than (`eta` + batches applied + 1) · `batch` gradients have been started.
+    /// While no more than (`eta` + batches applied + 1) · `batch` gradients have been started, those refused not counted. Gradients
+    /// go into a buffer beside the server, so that a step which takes time keeps no worker waiting.
     Budget {
         /// How many batches the workers may be ahead; 0 is synchronous. A fraction of a batch is one, too.
         eta: NonNegative,

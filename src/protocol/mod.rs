@@ -7,11 +7,9 @@ mod choices;
 mod pace;
 mod presets;
 
-pub use choices::{
-    Admit, After, Composition, Late, Local, Mean, Next, Order, Otherwise, Pace, Send, StepRule, Work,
-};
+pub use choices::{Admit, After, Composition, Late, Local, Mean, Next, Order, Otherwise, Pace, Send, StepRule, Work};
 pub use pace::{Pacer, Party};
-pub use presets::{CATALOGUE, LateOfSync, Protocol, Stale};
+pub use presets::{CATALOGUE, LateOfSync, Protocol, Stale, scenario_of};
 
 impl Composition {
     /// Whether every gradient is a step of its own, taken when it arrives, and its worker goes on at once: then nothing ever

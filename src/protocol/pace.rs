@@ -312,6 +312,8 @@ mod tests {
         Pacer::new(&pace, party)
     }
 
+    const NOBODY: [u32; 0] = [];
+
     fn count(value: u64) -> Count {
         Count::new(value).unwrap()
     }
@@ -325,7 +327,7 @@ mod tests {
     #[test]
     fn a_barrier_lets_go_those_whose_gradient_was_used_or_refused() {
         let mut pacer = pacer(Pace::Barrier, 2, 2);
-        assert_eq!(told(|starts| pacer.done(0, false, starts)), []);
+        assert_eq!(told(|starts| pacer.done(0, false, starts)), NOBODY);
         assert_eq!(told(|starts| pacer.done(1, true, starts)), [1]);
         assert_eq!(told(|starts| pacer.used(0, starts)), [0]);
     }
@@ -334,14 +336,14 @@ mod tests {
     fn the_fastest_waits_for_the_slowest() {
         let mut pacer = pacer(Pace::ClockGap { bound: 1, sample: None }, 2, 1);
         assert_eq!(told(|starts| pacer.done(0, false, starts)), [0]);
-        assert_eq!(told(|starts| pacer.done(0, false, starts)), []);
+        assert_eq!(told(|starts| pacer.done(0, false, starts)), NOBODY);
         assert_eq!(told(|starts| pacer.done(1, false, starts)), [0, 1]);
     }
 
     #[test]
     fn a_sample_holds_back_until_all_of_it_have_caught_up() {
         let mut pacer = pacer(Pace::ClockGap { bound: 0, sample: Some(count(2)) }, 4, 1);
-        assert_eq!(told(|starts| pacer.done(0, false, starts)), []);
+        assert_eq!(told(|starts| pacer.done(0, false, starts)), NOBODY);
         let others: Vec<Vec<u32>> = (1..4).map(|other| told(|starts| pacer.done(other, false, starts))).collect();
         // Each may itself wait, but by then everyone has completed one gradient.
         let mut started: Vec<u32> = others.concat();
@@ -375,8 +377,7 @@ mod tests {
     #[test]
     fn a_budget_grows_by_batches_and_refunds() {
         let mut pacer = pacer(Pace::Budget { eta: NonNegative::new(0.5).unwrap(), batch: count(2) }, 5, 2);
-        let joined: Vec<u32> =
-            (0..5).flat_map(|worker| told(|starts| pacer.joined(worker, starts))).collect();
+        let joined: Vec<u32> = (0..5).flat_map(|worker| told(|starts| pacer.joined(worker, starts))).collect();
         assert_eq!(joined, [0, 1, 2], "(0.5 + 0 + 1) · 2");
         pacer.refund();
         assert_eq!(told(|starts| pacer.done(0, true, starts)), [3]);
@@ -386,8 +387,12 @@ mod tests {
     #[test]
     fn tokens_carry_the_version_of_the_step_that_made_them() {
         let mut pacer = pacer(Pace::Tokens, 2, 1);
-        assert_eq!(told(|starts| pacer.done(0, false, starts)), [0], "one token at the start, as a step takes one gradient");
-        assert_eq!(told(|starts| pacer.done(0, false, starts)), []);
+        assert_eq!(
+            told(|starts| pacer.done(0, false, starts)),
+            [0],
+            "one token at the start, as a step takes one gradient"
+        );
+        assert_eq!(told(|starts| pacer.done(0, false, starts)), NOBODY);
         assert_eq!(told(|starts| pacer.stepped(1, 1, starts)), [0]);
         assert_eq!((pacer.base(0, 9), pacer.base(1, 9)), (1, 0));
         assert_eq!(told(|starts| pacer.done(1, true, starts)), [1], "two tokens a step, as there are two workers");

@@ -179,120 +179,83 @@ impl Protocol {
 
     /// Its five choices, for a cluster of `workers`.
     pub fn compose(&self, workers: u64) -> Composition {
+        use After::{All, Gradients, Table, Workers};
         use Protocol::*;
-        let all = Composition::default;
+        let each = Composition::default();
+        let budget = |eta, batch| Pace::Budget { eta, batch };
         match self.clone() {
-            Async => all(),
-            Sync => Composition { pace: Pace::Barrier, step: mean_of(After::All), ..all() },
-            KSync { k, late } => Composition {
-                pace: Pace::Barrier,
-                step: mean_of(After::Workers(k)),
-                late: late.into(),
-                ..all()
-            },
-            KBatchSync { k } => Composition { step: mean_of(After::Gradients(k)), late: Late::Cancel, ..all() },
-            KAsync { k } => Composition { pace: Pace::Barrier, step: mean_of(After::Workers(k)), ..all() },
-            KBatchAsync { k } => Composition { step: mean_of(After::Gradients(k)), ..all() },
-            // c = ⌊workers / n⌋ gradients a step, each divided by its lag.
-            Softsync { n } => Composition {
-                step: mean_of(After::Gradients(Count::new(workers / n.get()).unwrap_or_default())),
-                admit: scaled(Some(Discount::Inverse)),
-                ..all()
-            },
-            Ssp { bound } => Composition { pace: Pace::ClockGap { bound, sample: None }, ..all() },
-            SampledSsp { bound, sample } => {
-                Composition { pace: Pace::ClockGap { bound, sample: Some(sample) }, ..all() }
+            Async => each,
+            Sync => each.pace(Pace::Barrier).after(All),
+            KSync { k, late } => each.pace(Pace::Barrier).after(Workers(k)).late(late.into()),
+            KBatchSync { k } => each.after(Gradients(k)).late(Late::Cancel),
+            KAsync { k } => each.pace(Pace::Barrier).after(Workers(k)),
+            KBatchAsync { k } => each.after(Gradients(k)),
+            Softsync { n } => {
+                let c = Count::new(workers / n.get()).unwrap_or_default();
+                each.after(Gradients(c)).scaled(Some(Discount::Inverse))
             }
-            FedAsync { local, discount } => Composition {
-                work: Work::LocalSteps { local, send: Send::Model, by_speed: false },
-                admit: scaled(discount),
-                ..all()
-            },
-            StalenessAware => Composition { admit: scaled(Some(Discount::Inverse)), ..all() },
-            DelayAdaptive { after } => Composition { admit: scaled(Some(Discount::Capped { after })), ..all() },
-            FedBuff { buffer, concurrency, discount, mean, local } => Composition {
-                pace: concurrency.map_or(Pace::AtOnce, |concurrency| Pace::Slots { concurrency, next: Next::Random }),
-                admit: scaled(discount),
-                step: StepRule { after: After::Gradients(buffer), mean, ..StepRule::default() },
-                work: deltas(local),
-                ..all()
-            },
-            Rennala { batch, restart } => Composition {
-                step: mean_of(After::Gradients(batch)),
-                late: if restart { Late::Cancel } else { Late::Drop },
-                ..all()
-            },
-            Ringmaster { bound, stops } => Composition {
-                admit: Admit { most_versions: Some(bound.get() - 1), ..Admit::default() },
-                late: if stops { Late::CancelStale } else { Late::Keep },
-                ..all()
-            },
-            Ringleader => Composition { step: mean_of(After::Table), ..all() },
-            SyncReplicas { gradients } => Composition {
-                pace: Pace::Tokens,
-                step: mean_of(After::Gradients(gradients)),
-                late: Late::Drop,
-                ..all()
-            },
-            RejectStale { tolerance, otherwise } => Composition {
-                admit: Admit { most_versions: Some(tolerance), otherwise, ..Admit::default() },
-                ..all()
-            },
-            LocalSgd { local } => {
-                Composition { pace: Pace::Barrier, step: mean_of(After::All), work: deltas(Some(local)), ..all() }
+            Ssp { bound } => each.pace(Pace::ClockGap { bound, sample: None }),
+            SampledSsp { bound, sample } => each.pace(Pace::ClockGap { bound, sample: Some(sample) }),
+            FedAsync { local, discount } => each.scaled(discount).local(local, Send::Model, false),
+            StalenessAware => each.scaled(Some(Discount::Inverse)),
+            DelayAdaptive { after } => each.scaled(Some(Discount::Capped { after })),
+            FedBuff { buffer, concurrency, discount, mean, local } => {
+                let slots = |concurrency| Pace::Slots { concurrency, next: Next::Random };
+                let buffered = each.pace(concurrency.map_or(Pace::AtOnce, slots)).after(Gradients(buffer)).mean(mean);
+                let scaled = buffered.scaled(discount);
+                match local {
+                    Some(local) => scaled.local(local, Send::Delta, false),
+                    None => scaled,
+                }
             }
-            AsyncLocalSgd { local, by_speed, discount } => Composition {
-                admit: scaled(discount),
-                work: Work::LocalSteps { local, send: Send::Delta, by_speed },
-                ..all()
-            },
-            Easgd { alpha, local, together: false } => {
-                Composition { work: Work::Elastic { local, alpha }, ..all() }
+            Rennala { batch, restart: false } => each.after(Gradients(batch)).late(Late::Drop),
+            Rennala { batch, restart: true } => each.after(Gradients(batch)).late(Late::Cancel),
+            Ringmaster { bound, stops: false } => each.at_most(bound.get() - 1),
+            Ringmaster { bound, stops: true } => each.at_most(bound.get() - 1).late(Late::CancelStale),
+            Ringleader => each.after(Table),
+            SyncReplicas { gradients } => each.pace(Pace::Tokens).after(Gradients(gradients)).late(Late::Drop),
+            RejectStale { tolerance, otherwise } => each.at_most(tolerance).otherwise(otherwise),
+            LocalSgd { local } => each.pace(Pace::Barrier).after(All).local(local, Send::Delta, false),
+            AsyncLocalSgd { local, by_speed, discount } => each.scaled(discount).local(local, Send::Delta, by_speed),
+            Easgd { alpha, local, together: false } => each.work(Work::Elastic { local, alpha }),
+            Easgd { alpha, local, together: true } => {
+                each.pace(Pace::Barrier).after(All).mean(Mean::Sum).work(Work::Elastic { local, alpha })
             }
-            Easgd { alpha, local, together: true } => Composition {
-                pace: Pace::Barrier,
-                step: StepRule { after: After::All, mean: Mean::Sum, ..StepRule::default() },
-                work: Work::Elastic { local, alpha },
-                ..all()
-            },
-            GeneralisedAsync { tasks, shares } => Composition { pace: Pace::Routed { tasks, shares }, ..all() },
-            Deadline { seconds, late } => Composition {
-                pace: Pace::Barrier,
-                step: mean_of(After::Deadline(seconds)),
-                late: late.into(),
-                ..all()
-            },
-            Admission { eta, batch, parts, most_age, stale, order, capacity } => Composition {
-                pace: Pace::Budget { eta, batch },
-                admit: Admit {
-                    most_versions: most_age,
-                    otherwise: if stale == Stale::Requeue { Otherwise::Recompute } else { Otherwise::Refetch },
-                    ..Admit::default()
-                },
-                step: StepRule { after: After::Gradients(batch), order, capacity, parts, ..StepRule::default() },
-                late: if stale == Stale::Cancel { Late::CancelStale } else { Late::Keep },
-                ..all()
-            },
+            GeneralisedAsync { tasks, shares } => each.pace(Pace::Routed { tasks, shares }),
+            Deadline { seconds, late } => each.pace(Pace::Barrier).after(After::Deadline(seconds)).late(late.into()),
+            Admission { eta, batch, parts, most_age, stale, order, capacity } => {
+                let rule = StepRule { after: Gradients(batch), order, capacity, parts, ..StepRule::default() };
+                let bounded = each.pace(budget(eta, batch)).step(rule).aged(most_age);
+                match stale {
+                    Stale::Withhold => bounded,
+                    Stale::Requeue => bounded.otherwise(Otherwise::Recompute),
+                    Stale::Cancel => bounded.late(Late::CancelStale),
+                }
+            }
             Custom { pace, admit, step, late, work } => Composition { pace, admit, step, late, work },
         }
     }
 }
 
-fn mean_of(after: After) -> StepRule {
-    StepRule { after, ..StepRule::default() }
-}
-
-fn scaled(discount: Option<Discount>) -> Admit {
-    Admit { discount, ..Admit::default() }
-}
-
-fn deltas(local: Option<Local>) -> Work {
-    local.map_or(Work::Gradient, |local| Work::LocalSteps { local, send: Send::Delta, by_speed: false })
+/// The scenario that shows the protocol called `name`: `KBatchSync` is in `scenarios/protocols/k-batch-sync.ron`.
+pub fn scenario_of(name: &str) -> String {
+    let mut kebab = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !kebab.is_empty() {
+            kebab.push('-');
+        }
+        kebab.extend(letter.to_lowercase());
+    }
+    format!("scenarios/protocols/{kebab}.ron")
 }
 
 /// Every protocol, in the order of [`Protocol`], with its source.
 pub const CATALOGUE: &[Entry] = &[
-    entry("Async", "one step per gradient, however stale; its worker reads the new version and goes on at once", "Async"),
+    entry(
+        "Async",
+        "one step per gradient, however stale; its worker reads the new version and goes on at once",
+        "Async",
+    ),
     entry("Sync", "one step per round, with the mean of all workers' gradients", "Sync"),
     entry(
         "KSync",

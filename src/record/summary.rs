@@ -2,9 +2,9 @@
 
 use super::histogram::Moments;
 use super::lag::Lags;
-use crate::vector::distance;
 use crate::cluster::{Books, Ended, FATES, Simulation};
 use crate::kernel::Time;
+use crate::vector::distance;
 
 /// How a lag was distributed over the gradients applied. All empty if there were none.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

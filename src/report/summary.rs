@@ -174,10 +174,8 @@ fn utilisation(summary: &Summary) -> String {
     }
     let workers = summary.worker_utilisation.filter(|&share| share < 1.0 || summary.server_utilisation.is_some());
     let shares = [("workers", workers), ("server", summary.server_utilisation)];
-    let shares: Vec<String> = shares
-        .iter()
-        .filter_map(|(who, share)| share.map(|share| format!("{who} {}", percent(share))))
-        .collect();
+    let shares: Vec<String> =
+        shares.iter().filter_map(|(who, share)| share.map(|share| format!("{who} {}", percent(share)))).collect();
     if !shares.is_empty() {
         let _ = writeln!(text, "at work           {}", shares.join(", "));
     }

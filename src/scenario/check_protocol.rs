@@ -70,6 +70,12 @@ fn routed(scenario: &Scenario, tasks: u64, shares: &[crate::units::NonNegative])
     if !shares.is_empty() && shares.iter().all(|share| share.get() == 0.0) {
         problems.push(Problem::at("protocol.shares", "no class has a share").help("give one above 0"));
     }
+    if scenario.network.request != crate::delay::Law::Constant(Default::default()) {
+        problems.push(
+            Problem::at("network.request", "tasks that go round are sent to workers, which never ask for one")
+                .help("leave it out"),
+        );
+    }
     if tasks > MOST {
         problems.push(Problem::at("protocol.tasks", format!("{tasks} tasks are too many")).help("at most 16,777,216"));
     }

@@ -59,15 +59,15 @@ fn unequal_exponential_workers_have_shares_and_lags_by_their_rates() {
         case.check("variance", variance(&outcome), number(&case.value["overall_var"]), "", STEPS as f64);
         let (share, mean) = (numbers(&case.value["share"]), numbers(&case.value["mean_lag"]));
         let age = numbers(&case.value["mean_age_per_worker"]);
-        for (worker, tally) in outcome.simulation.tallies().enumerate() {
+        for (worker, books) in outcome.simulation.books().enumerate() {
             // Shares are binomial, ages exponential, lags geometric: their deviations are known; four of them are allowed.
-            let (p, n) = (share[worker], tally.applied as f64);
+            let (p, n) = (share[worker], books.count(Fate::Applied) as f64);
             let off = 4.0 * (p * (1.0 - p) / STEPS as f64).sqrt();
             case.check_within("share", n / STEPS as f64, p, off);
             let sd = number(&case.value["var_lag"][worker]).sqrt();
             // Lags of one worker follow each other with a little correlation; a fifth sd covers it.
-            case.check_within("mean lag", tally.lag_versions as f64 / n, mean[worker], 5.0 * sd / n.sqrt());
-            case.check_within("mean age", tally.lag_nanos as f64 / 1e9 / n, age[worker], 4.0 * age[worker] / n.sqrt());
+            case.check_within("mean lag", books.lag_versions as f64 / n, mean[worker], 5.0 * sd / n.sqrt());
+            case.check_within("mean age", books.lag_nanos as f64 / 1e9 / n, age[worker], 4.0 * age[worker] / n.sqrt());
         }
     }
 }

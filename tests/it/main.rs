@@ -2,15 +2,21 @@
 
 mod alloc;
 mod bad_scenarios;
+mod barriers;
 mod cli;
+mod conformance;
 mod delays;
 mod determinism;
 mod lags;
+mod local;
+mod momentum;
 mod objectives;
 mod optimisers;
+mod participation;
 mod protocols;
 mod queueing;
 mod results;
+mod routing;
 mod scenarios;
 mod support;
 mod tidy;

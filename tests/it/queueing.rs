@@ -1,6 +1,7 @@
 //! Workers that share a server: finite-source queues.
 
 use crate::support::{Oracle, applied, number, numbers, oracle, oracles, play, quadratic};
+use laggard::cluster::Fate;
 use laggard::cluster::Gradient;
 use laggard::record::GradientRow;
 use laggard::study::Outcome;
@@ -122,13 +123,13 @@ fn unequal_workers_at_one_server() {
         let outcome = serve(&workers, &format!("Exponential(mean: {service:?})"), "");
         let (share, lag, age) =
             (numbers(&case.value["share"]), numbers(&case.value["lag_mean"]), numbers(&case.value["age"]));
-        for (worker, tally) in outcome.simulation.tallies().enumerate() {
-            let n = tally.applied as f64;
+        for (worker, books) in outcome.simulation.books().enumerate() {
+            let n = books.count(Fate::Applied) as f64;
             // Relative deviations of a few per √n; the slowest worker of all has 20,000 gradients.
             let within = 5.0 * 1.5 / n.sqrt();
             case.check_within("share", n / STEPS as f64 / share[worker], 1.0, within);
-            case.check_within("lag", tally.lag_versions as f64 / n / lag[worker], 1.0, within);
-            case.check_within("age", tally.lag_nanos as f64 / 1e9 / n / age[worker], 1.0, within);
+            case.check_within("lag", books.lag_versions as f64 / n / lag[worker], 1.0, within);
+            case.check_within("age", books.lag_nanos as f64 / 1e9 / n / age[worker], 1.0, within);
         }
     }
 }

@@ -3,14 +3,36 @@
 use laggard::output::NoRows;
 use laggard::scenario::{Source, print};
 use laggard::study::{Check, Prepared, run};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+fn files_in(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files_in(&path, files);
+        } else {
+            files.push(path);
+        }
+    }
+}
 
 fn files() -> Vec<PathBuf> {
-    let folder = format!("{}/scenarios", env!("CARGO_MANIFEST_DIR"));
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files = Vec::new();
+    files_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios"), &mut files);
     files.sort();
     assert!(files.len() >= 9);
     files
+}
+
+/// Every protocol has a scenario that shows it, where `laggard list` says.
+#[test]
+fn every_protocol_has_a_scenario() {
+    for entry in laggard::protocol::CATALOGUE {
+        let path = laggard::protocol::scenario_of(entry.name);
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(&path);
+        let scenario = Source::read(&file).and_then(|source| source.parse()).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(scenario.protocol.name(), entry.name, "{path}");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! one comes with the standard error `se` that an independent simulation of length `n` had; an estimate from N samples
 //! must lie within 4·se·√(n/N), which a correct program misses once in 16,000 times. Seeds are fixed, so no test is flaky.
 
-use laggard::cluster::{Fate, Gradient};
+use laggard::cluster::{Fate, Gradient, Observer, Simulation, Step};
 use laggard::record::{GradientRow, RowSink};
 use laggard::scenario::Source;
 use laggard::study::{Outcome, Prepared, run};
@@ -24,6 +24,42 @@ pub fn run_into<S: RowSink>(text: &str, sink: S) -> Outcome<S> {
 /// Runs the scenario that `text` is, keeping the rows of single gradients.
 pub fn play(text: &str) -> Outcome<Vec<GradientRow>> {
     run_into(text, Vec::new())
+}
+
+/// Shows `see` every step of the run of the scenario that `text` is, gradient by gradient.
+pub fn watch(text: &str, see: impl FnMut(&Gradient, &Step)) -> Simulation {
+    let prepared = Prepared::new(&source(text), None, None).unwrap_or_else(|error| panic!("{error}"));
+    let mut simulation = Simulation::new(prepared.model);
+    let mut watcher = Watcher(see);
+    while simulation.advance(10_000, &mut watcher).unwrap_or_else(|error| panic!("{error}")).is_none() {}
+    simulation.close(&mut watcher).unwrap_or_else(|error| panic!("{error}"));
+    simulation
+}
+
+struct Watcher<F>(F);
+
+impl<F: FnMut(&Gradient, &Step)> Observer for Watcher<F> {
+    fn applied(&mut self, _: &Gradient) {}
+    fn wants_inspection(&self, _: u64) -> bool {
+        true
+    }
+    fn inspect(&mut self, gradient: &Gradient, step: &Step) -> laggard::error::Result<()> {
+        (self.0)(gradient, step);
+        Ok(())
+    }
+    fn not_applied(&mut self, _: &Gradient) -> laggard::error::Result<()> {
+        Ok(())
+    }
+}
+
+/// Workers with exponential compute times of given rates.
+pub fn exponential_workers(rates: &[f64]) -> String {
+    rates.iter().map(|rate| format!("(compute: Exponential(mean: {:?})),", 1.0 / rate)).collect()
+}
+
+/// How many gradients of each worker met a fate.
+pub fn fates<S>(outcome: &Outcome<S>, fate: Fate) -> Vec<f64> {
+    outcome.simulation.books().map(|books| books.count(fate) as f64).collect()
 }
 
 /// The gradients applied in a run with `gradients: All`, in order.
@@ -82,6 +118,13 @@ impl Oracle {
     pub fn check_within(&self, what: &str, actual: f64, expected: f64, within: f64) {
         let off = (actual - expected).abs();
         assert!(off <= within, "{}: {what} is {actual}, expected {expected} ± {within}", self.id);
+    }
+
+    /// As [`Oracle::check`], where the standard error is given relative to the value.
+    pub fn check_relative(&self, what: &str, actual: f64, expected: f64, samples: f64) {
+        let error = self.case["se_rel"].as_f64().unwrap_or_else(|| panic!("{}: no relative standard error", self.id));
+        let n = self.case["n"].as_f64().unwrap_or(samples);
+        self.check_within(what, actual, expected, 4.0 * error * expected.abs() * (n / samples).sqrt());
     }
 
     /// The standard error of P(lag = 0).
