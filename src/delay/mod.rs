@@ -7,6 +7,7 @@ mod closed;
 mod composite;
 mod correlated;
 mod measured;
+mod slowest;
 
 pub use measured::Draw;
 
@@ -186,6 +187,10 @@ pub enum Law {
     Sum {
         laws: Vec<Law>,
     },
+    Slowest {
+        count: Count,
+        law: Box<Law>,
+    },
     PerWorker {
         factor: Box<Law>,
         law: Box<Law>,
@@ -272,6 +277,11 @@ pub const CATALOGUE: &[Entry] = &[
     entry("Scaled", "factor × another law", "Scaled(factor: 2.0, law: Exponential(mean: 1.0))"),
     entry("Sum", "the sum of independent draws of several laws", "Sum(laws: [Constant(0.1), Exponential(mean: 1.0)])"),
     entry(
+        "Slowest",
+        "the slowest of `count` independent draws: a group that is complete when all of it is",
+        "Slowest(count: 8, law: LogNormal(median: 1.0, sigma: 1.0))",
+    ),
+    entry(
         "PerWorker",
         "another law × a factor that each worker draws once: workers that are slow for ever",
         "PerWorker(factor: LogNormal(median: 1.0, sigma: 0.3), law: Exponential(mean: 1.0))",
@@ -320,6 +330,7 @@ impl Law {
             Law::Measured { .. } => "Measured",
             Law::Scaled { .. } => "Scaled",
             Law::Sum { .. } => "Sum",
+            Law::Slowest { .. } => "Slowest",
             Law::PerWorker { .. } => "PerWorker",
             Law::Autoregressive { .. } => "Autoregressive",
         }
@@ -330,7 +341,7 @@ impl Law {
         match self {
             Law::PerWorker { .. } | Law::Autoregressive { .. } => true,
             Law::Measured { by, .. } => by.is_some(),
-            Law::Scaled { law, .. } => law.is_individual(),
+            Law::Scaled { law, .. } | Law::Slowest { law, .. } => law.is_individual(),
             Law::Sum { laws } => laws.iter().any(Law::is_individual),
             Law::Mixture { parts } => parts.iter().any(|part| part.law.is_individual()),
             _ => false,
@@ -383,6 +394,9 @@ impl Law {
             }
             Law::Sum { laws } if laws.is_empty() => return Err(self.refuse("give at least one law")),
             Law::Sum { laws } => Box::new(composite::Sum { laws: many(&laws.iter().collect::<Vec<_>>())? }),
+            Law::Slowest { count, law } => Box::new(
+                slowest::Slowest::new(count.get(), law.build(context)?).map_err(|reason| self.refuse(reason))?,
+            ),
             Law::PerWorker { factor, law } => {
                 Box::new(correlated::PerWorker::new(factor.build(context)?, law.build(context)?, context))
             }

@@ -49,6 +49,9 @@ const WITH_CDF: &[&str] = &[
     "Hyperexponential(branches: [(weight: 0.9, mean: 0.5), (weight: 0.1, mean: 5.0)])",
     "Mixture(parts: [(weight: 3.0, law: Uniform(low: 0.0, high: 1.0)), (weight: 1.0, law: Exponential(mean: 4.0))])",
     "Scaled(factor: 3.0, law: Weibull(shape: 0.8, scale: 1.0))",
+    "Slowest(count: 8, law: Exponential(mean: 1.0))",
+    "Slowest(count: 3, law: Pareto(minimum: 0.5, shape: 2.5))",
+    "Slowest(count: 5, law: Uniform(low: 1.0, high: 2.0))",
 ];
 
 /// Kolmogorov and Smirnov's test on a million draws at α = 0.001: the largest gap between the empirical and the claimed
@@ -268,4 +271,27 @@ fn the_short_way_to_exponential_draws_is_the_long_one() {
     for index in 0..10_000 {
         assert_eq!(long.sample(index, &mut stream.draw(index)), short.sample(index, stream.draw(index)));
     }
+}
+
+/// H₈ = 2.717…, 1 + 5/6 and the like: the moments of a maximum are known for these (Dutta et al., 2018, lemma 1).
+#[test]
+fn the_slowest_has_the_moments_of_order_statistics() {
+    let harmonic: f64 = (1..=8).map(|k| 1.0 / f64::from(k)).sum();
+    let squares: f64 = (1..=8).map(|k| 1.0 / f64::from(k * k)).sum();
+    let cases = [
+        ("Slowest(count: 8, law: Exponential(mean: 1.0))", harmonic, squares),
+        ("Slowest(count: 8, law: ShiftedExponential(shift: 3.0, mean: 1.0))", 3.0 + harmonic, squares),
+        ("Slowest(count: 5, law: Uniform(low: 1.0, high: 2.0))", 1.0 + 5.0 / 6.0, 5.0 / 252.0),
+        ("Slowest(count: 4, law: Constant(2.0))", 2.0, 0.0),
+        ("Slowest(count: 2, law: Empirical(values: [0.0, 3.0]))", 2.25, 27.0 / 16.0),
+        ("Slowest(count: 1, law: Pareto(minimum: 1.0, shape: 3.0))", 1.5, 0.75),
+    ];
+    for (text, mean, variance) in cases {
+        let delay = build(text);
+        assert!((delay.mean() - mean).abs() < 1e-7 * mean, "{text}: {}", delay.mean());
+        assert!((delay.variance() - variance).abs() < 1e-5, "{text}: {}", delay.variance());
+    }
+    let heavy = build("Slowest(count: 3, law: Pareto(minimum: 1.0, shape: 1.5))");
+    assert!(heavy.mean().is_finite() && heavy.variance().is_infinite());
+    assert!(parse("Slowest(count: 2, law: Sum(laws: [Constant(1.0)]))").build(&context(&Files::default(), 0)).is_err());
 }

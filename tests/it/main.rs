@@ -1,5 +1,6 @@
 //! All integration tests in one binary, so that polars is linked once.
 
+mod admission;
 mod alloc;
 mod bad_scenarios;
 mod barriers;
