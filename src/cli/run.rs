@@ -103,9 +103,9 @@ fn complain(outcome: &Outcome<()>) {
 fn verdict<S>(outcome: &Outcome<S>) -> Verdict {
     match outcome.summary.ended {
         Ended::Interrupted => Verdict::Interrupted,
-        Ended::Diverged | Ended::Stale => Verdict::Unmet,
-        // A scenario that shows how a run gets stuck says so by what it expects.
-        Ended::Stalled if outcome.checks.is_empty() => Verdict::Unmet,
+        Ended::Diverged => Verdict::Unmet,
+        // A scenario that shows how a run fails or gets stuck says so by what it expects.
+        Ended::Stale | Ended::Stalled if outcome.checks.is_empty() => Verdict::Unmet,
         _ if !outcome.checks.iter().all(Check::holds) => Verdict::Unmet,
         _ => Verdict::Fine,
     }

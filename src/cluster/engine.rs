@@ -15,8 +15,8 @@ use crate::optimiser::{Context, Optimiser};
 /// The order of events at the same instant. Faults come first, the end of the run last.
 pub const ARRIVAL_OR_STEP: Rank = Rank::new(1);
 pub const START: Rank = Rank::new(2);
-/// After arrivals: a gradient that comes at the very instant at which its worker would have given up on it counts.
-pub const GIVE_UP: Rank = Rank::new(3);
+/// Deadlines of rounds and ends of patience, after arrivals: a gradient that comes at that very instant is in time.
+pub const TIME_IS_UP: Rank = Rank::new(3);
 
 /// So many events (and some for each worker) may happen at one instant; then something takes no time at all.
 const MOST_STANDING: u64 = 1 << 20;
@@ -266,7 +266,7 @@ impl Simulation {
         let workers = self.workers.len() as u32;
         let done = match due.key.checked_sub(workers) {
             None if due.rank == START => flow.on_start(self, due.key),
-            None if due.rank == GIVE_UP => flow.on_give_up(self, due.key, observer),
+            None if due.rank == TIME_IS_UP => flow.on_give_up(self, due.key, observer),
             None => flow.on_arrival(self, due.key, observer),
             Some(key) if key == Key::Service as u32 => flow.on_served(self, observer),
             Some(key) if key == Key::Step as u32 => flow.on_stepped(self, observer),

@@ -1,7 +1,7 @@
 //! The life of a gradient where there is more to it than push and read again: workers that wait, gradients that wait at the
 //! server, work that is told to stop. The protocol says who and which; the clock, the books and the parameters are kept here.
 
-use super::engine::{ARRIVAL_OR_STEP, GIVE_UP, START, Simulation};
+use super::engine::{ARRIVAL_OR_STEP, START, Simulation, TIME_IS_UP};
 use super::errors;
 use super::gradient::{Fate, Gradient};
 use super::ledger::Books;
@@ -185,7 +185,7 @@ impl Flow {
             errors::clock_ended(&format!("worker {number}"), &format!("workers.{}", worker.class), run.now)
         })?;
         match member.gives_up.and_then(|span| run.now.checked_add(span)).filter(|&up| up < arrival) {
-            Some(up) => run.queue.schedule(number, up, GIVE_UP),
+            Some(up) => run.queue.schedule(number, up, TIME_IS_UP),
             None => run.queue.schedule(number, arrival, ARRIVAL_OR_STEP),
         }
         if run.model.composition.late == Late::CancelStale {
@@ -282,7 +282,7 @@ impl Flow {
 
     /// Lets a free server begin to take in the next gradient. What is refused is refused before it costs any service.
     pub(super) fn serve(&mut self, run: &mut Simulation, observer: &mut impl Observer) -> Result<()> {
-        while self.takes_in() {
+        while self.takes_in() && run.ended.is_none() {
             let Some(mut held) = self.server.waiting.pop_front() else { return Ok(()) };
             held.gradient.causes.queue = held.gradient.causes.queue + run.now.since(held.since);
             held.since = run.now;

@@ -1,6 +1,6 @@
 //! One optimiser step of the server with the gradients that the protocol holds for it.
 
-use super::engine::{ARRIVAL_OR_STEP, Simulation};
+use super::engine::{ARRIVAL_OR_STEP, Simulation, TIME_IS_UP};
 use super::flow::{Flow, Key, key, later};
 use super::gradient::Gradient;
 use super::model::{DelayId, purpose};
@@ -72,7 +72,7 @@ impl Flow {
     pub fn set_deadline(&mut self, run: &mut Simulation) {
         let After::Deadline(seconds) = run.model.composition.step.after else { return };
         let then = Span::from_seconds(seconds.get()).and_then(|span| run.now.checked_add(span)).unwrap_or(Time::MAX);
-        run.queue.schedule(key(run, Key::Deadline), then, ARRIVAL_OR_STEP);
+        run.queue.schedule(key(run, Key::Deadline), then, TIME_IS_UP);
     }
 
     /// The step takes effect: new parameters, closed books, and whoever waited for it goes on.

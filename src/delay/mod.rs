@@ -394,9 +394,9 @@ impl Law {
             }
             Law::Sum { laws } if laws.is_empty() => return Err(self.refuse("give at least one law")),
             Law::Sum { laws } => Box::new(composite::Sum { laws: many(&laws.iter().collect::<Vec<_>>())? }),
-            Law::Slowest { count, law } => Box::new(
-                slowest::Slowest::new(count.get(), law.build(context)?).map_err(|reason| self.refuse(reason))?,
-            ),
+            Law::Slowest { count, law } => {
+                Box::new(slowest::Slowest::new(count.get(), law.build(context)?).map_err(|reason| self.refuse(reason))?)
+            }
             Law::PerWorker { factor, law } => {
                 Box::new(correlated::PerWorker::new(factor.build(context)?, law.build(context)?, context))
             }

@@ -279,7 +279,7 @@ impl Sampled {
     fn start_or_wait(&mut self, worker: u32, starts: &mut Vec<u32>) {
         let clock = self.clocks[worker as usize];
         self.draw(worker, clock);
-        let behind = self.drawn.iter().copied().find(|&other| self.clocks[other] + self.bound < clock);
+        let behind = self.drawn.iter().copied().find(|&other| self.clocks[other].saturating_add(self.bound) < clock);
         match behind {
             None => starts.push(worker),
             Some(other) => self.after[worker as usize] = self.first[other].replace(worker),

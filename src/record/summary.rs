@@ -4,6 +4,7 @@ use super::histogram::Moments;
 use super::lag::Lags;
 use crate::cluster::{Books, Ended, FATES, Simulation};
 use crate::kernel::Time;
+use crate::protocol::Work;
 use crate::vector::distance;
 
 /// How a lag was distributed over the gradients applied. All empty if there were none.
@@ -84,8 +85,8 @@ pub struct Summary {
     pub loss: Option<f64>,
     /// ‖w − w*‖ at the end, if the minimiser w* is known.
     pub distance: Option<f64>,
-    /// How far from the minimiser SGD would settle, for a small learning rate, with each class of workers taking the part that
-    /// it took: ‖w̄ − w*‖. `None` unless classes see different objectives.
+    /// How far from the minimiser SGD would settle, in the limit of small learning rates, with each class of workers taking the
+    /// part that it took, local steps counted: ‖w̄ − w*‖. `None` unless classes see different objectives.
     pub stationary_bias: Option<f64>,
     /// Share of the workers' time, from joining on, in which they had a gradient under way.
     pub worker_utilisation: Option<f64>,
@@ -167,7 +168,7 @@ impl Summary {
             let sum: u128 = all.causes[parts].iter().map(|cause| cause.sum()).sum();
             (applied > 0).then(|| sum as f64 / applied as f64 / 1e9)
         };
-        let stationary = objective.stationary(&class_weights).zip(objective.minimiser());
+        let stationary = objective.stationary(&steps_of_classes(simulation, &books)).zip(objective.minimiser());
         let serves = model.server.service.place().or(model.server.step.place()).is_some();
         let busy_nanos = totals.map_or(0, |totals| totals.busy_nanos);
         Summary {
@@ -204,6 +205,20 @@ impl Summary {
             ended,
         }
     }
+}
+
+/// How many steps on its objective each class took, weighted; none where workers keep parameters of their own, so that what a
+/// class pulls is no matter of how often.
+fn steps_of_classes(simulation: &Simulation, books: &[Books]) -> Vec<f64> {
+    let model = simulation.model();
+    let classes = model.workers.iter().map(|member| member.class as usize + 1).max().unwrap_or(0);
+    let mut steps = vec![0.0; classes];
+    if !matches!(model.composition.work, Work::Elastic { .. }) {
+        for (books, member) in books.iter().zip(&model.workers) {
+            steps[member.class as usize] += books.weight * f64::from(member.local_steps);
+        }
+    }
+    steps
 }
 
 /// Of the time from joining on, the share in which workers were not without work.

@@ -1,6 +1,6 @@
 //! From the document to the cluster that it describes.
 
-use super::check::{check, cycle, fit};
+use super::check::{check, cycle, fit, patience};
 use super::diagnose::Problem;
 use super::estimate::Estimate;
 use super::{Class, Scenario};
@@ -68,6 +68,10 @@ impl Builder<'_> {
         if !self.problems.contains(&problem) {
             self.problems.push(problem);
         }
+    }
+
+    fn least(&self, id: DelayId) -> f64 {
+        id.place().map_or(0.0, |place| self.delays[place].delay().support().0)
     }
 
     fn mean(&self, id: DelayId) -> f64 {
@@ -185,6 +189,7 @@ fn share_steps(members: &mut [Member], cycles: &mut [f64], builder: &Builder, st
 fn members(scenario: &Scenario, builder: &mut Builder, service_s: f64) -> (Vec<Member>, Vec<f64>) {
     let mut members = Vec::with_capacity(scenario.worker_count() as usize);
     let mut cycles = Vec::with_capacity(scenario.workers.len());
+    let mut impatient = Vec::new();
     for (number, class) in scenario.workers.iter().enumerate() {
         let before = builder.problems.len();
         let first = members.len() as u64;
@@ -195,6 +200,8 @@ fn members(scenario: &Scenario, builder: &mut Builder, service_s: f64) -> (Vec<M
         cycles.push(cycle_s);
         if builder.problems.len() == before {
             builder.problems.extend(cycle(number, class, cycle_s + service_s));
+            let least_s = [legs.download, legs.compute, legs.upload].map(|id| builder.least(id)).iter().sum();
+            impatient.extend(patience(number, class, least_s));
         }
         let individual = class_laws(scenario, class).iter().any(|(_, _, law)| law.is_individual());
         for member in 0..class.count.get() {
@@ -217,6 +224,10 @@ fn members(scenario: &Scenario, builder: &mut Builder, service_s: f64) -> (Vec<M
                 local_steps: 1,
             });
         }
+    }
+    // A class that never finishes can be what a scenario is about; a cluster of nothing else cannot.
+    if impatient.len() == scenario.workers.len() {
+        builder.problems.append(&mut impatient);
     }
     (members, cycles)
 }

@@ -76,6 +76,15 @@ pub fn cycle(number: usize, class: &Class, mean_s: f64) -> Option<Problem> {
     })
 }
 
+/// Whether a class gives up on its gradients before any of them, which take `least_s` at least, can be finished.
+pub fn patience(number: usize, class: &Class, least_s: f64) -> Option<Problem> {
+    let give_up_s = class.give_up_s?.get();
+    (give_up_s < 1e-9 || give_up_s < least_s).then(|| {
+        Problem::at(&format!("workers.{number}.give_up_s"), format!("no gradient is ever finished in {give_up_s} s"))
+            .help(format!("they take {least_s} s at least, and the clock's resolution is 1e-9 s"))
+    })
+}
+
 fn stop(scenario: &Scenario) -> Vec<Problem> {
     let stop = scenario.stop;
     let mut problems = Vec::new();
@@ -168,6 +177,13 @@ pub fn fit(scenario: &Scenario, dimension: usize, estimate: &Estimate) -> Vec<Pr
 /// Whichever it is that takes too much memory.
 fn too_large(scenario: &Scenario, dimension: usize, estimate: &Estimate) -> Problem {
     let gib = estimate.memory_bytes / (1u64 << 30) as f64;
+    if estimate.waiting_bytes > MAX_MEMORY_BYTES / 4.0 {
+        return Problem::at(
+            "protocol",
+            format!("gradients that wait for their step need about {gib:.0} GiB of memory"),
+        )
+        .help("let fewer wait: a smaller batch, budget, capacity or number of tasks; the limit is 16 GiB");
+    }
     let snapshots = scenario.worker_count() as f64 * (dimension as f64 * 8.0 + 300.0);
     if snapshots > MAX_MEMORY_BYTES / 4.0 {
         let workers = scenario.worker_count();

@@ -28,6 +28,9 @@ pub fn protocol(scenario: &Scenario) -> Vec<Problem> {
             "wait for fewer, or add workers",
         );
     }
+    if matches!(composition.step.after, After::Deadline(seconds) if seconds.get() < 1e-9) {
+        wrong("the deadline is over before the clock can move".to_owned(), "at least 1e-9 s, the clock's resolution");
+    }
     if composition.step.capacity.is_some_and(|capacity| capacity.get() < each) {
         wrong(format!("a step takes {each} gradients, which do not fit the capacity"), "raise the capacity");
     }
@@ -39,7 +42,10 @@ pub fn protocol(scenario: &Scenario) -> Vec<Problem> {
     }
     match &composition.pace {
         Pace::Budget { eta, batch } if (eta.get() + 1.0) * (batch.get() as f64) < each as f64 => wrong(
-            format!("the budget admits {} gradients before the first step, which takes {each}", batch.get()),
+            format!(
+                "the budget admits {} gradients before the first step, which takes {each}",
+                ((eta.get() + 1.0) * batch.get() as f64).floor()
+            ),
             "let the step take no more than a batch",
         ),
         Pace::Slots { concurrency, .. } if concurrency.get() > workers => wrong(

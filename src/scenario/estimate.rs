@@ -1,7 +1,7 @@
 //! What a run will cost, before it is begun.
 
 use super::Scenario;
-use crate::protocol::{After, Composition, Work};
+use crate::protocol::{After, Composition, Pace, Work};
 use crate::record::{Point, Sampling};
 
 /// Rows of single gradients that are written at a time.
@@ -18,6 +18,8 @@ pub struct Estimate {
     pub events: f64,
     /// Peak memory of the simulation, in bytes.
     pub memory_bytes: f64,
+    /// Of this, what gradients take that wait for their step, or for their worker.
+    pub waiting_bytes: f64,
     /// Result files, in bytes.
     pub output_bytes: f64,
 }
@@ -37,6 +39,21 @@ const BYTES_OF_TABLES: f64 = 60e3;
 
 /// A gradient that waits for its step.
 const BYTES_PER_HELD: f64 = 300.0;
+
+/// How many gradients may wait at the same time, besides one a worker, and how many versions they are of.
+fn waiting(composition: &Composition, workers: f64, each: f64) -> (f64, f64) {
+    let held = match &composition.pace {
+        Pace::Routed { tasks, .. } => tasks.get() as f64,
+        Pace::Budget { eta, batch } => (eta.get() + 1.0) * batch.get() as f64,
+        _ => each,
+    };
+    let held = composition.step.capacity.map_or(held, |capacity| held.min(capacity.get() as f64 + workers));
+    let versions = match &composition.pace {
+        Pace::Budget { eta, .. } => (eta.get() + 2.0) * composition.step.parts.get() as f64 + workers,
+        _ => held,
+    };
+    (held, versions.min(held))
+}
 
 /// How many vectors there are of each worker.
 fn vectors(composition: &Composition) -> f64 {
@@ -68,16 +85,20 @@ impl Estimate {
         let rows = scenario.record.gradients.rows(steps) as f64 * each;
         let timeline = f64::from(scenario.record.timeline).min(updates);
         let classes = scenario.workers.len() as f64;
+        let arrived = if rate > 0.0 { arrivals * updates / rate } else { f64::INFINITY };
+        let (held, versions) = waiting(&composition, workers, each);
+        let waiting_bytes = held.min(arrived) * BYTES_PER_HELD + versions.min(arrived) * dimension as f64 * 8.0;
         Estimate {
             updates,
             events: updates * (each * if service_s > 0.0 { 2.0 } else { 1.0 } + f64::from(step_s > 0.0)) + workers,
             memory_bytes: BYTES_ALWAYS
                 + workers * BYTES_PER_WORKER
-                + (workers * vectors(&composition) + each + 8.0 + 3.0 * timeline) * dimension as f64 * 8.0
-                + each * BYTES_PER_HELD
+                + (workers * vectors(&composition) + 8.0 + 3.0 * timeline) * dimension as f64 * 8.0
+                + waiting_bytes
                 + classes * BYTES_PER_CLASS
                 + points * POINT_BYTES
                 + rows.min(BATCH_ROWS) * BYTES_PER_BATCHED_ROW,
+            waiting_bytes,
             output_bytes: BYTES_OF_TABLES + rows * BYTES_PER_ROW + workers * 20.0 + points * 25.0 + classes * 20e3,
         }
     }

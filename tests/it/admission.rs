@@ -76,7 +76,9 @@ fn items_beyond_the_age_cap_are_withheld_requeued_or_cancelled() {
     let heavy = "(count: 32, compute: LogNormal(median: 1.0, sigma: 1.5))";
     let run = |stale: &str| {
         let protocol = format!("Admission(eta: 6, batch: 4, most_age: 2, stale: {stale})");
-        let rest = format!("protocol: {protocol}, server: (step: Constant(0.2)), stop: (updates: 2000), record: (gradients: All)");
+        let rest = format!(
+            "protocol: {protocol}, server: (step: Constant(0.2)), stop: (updates: 2000), record: (gradients: All)"
+        );
         play(&quadratic(heavy, &rest))
     };
     for (stale, fate) in [("Withhold", Fate::Rejected), ("Requeue", Fate::Rejected), ("Cancel", Fate::Cancelled)] {

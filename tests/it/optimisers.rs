@@ -44,6 +44,9 @@ fn plain_and_momentum_methods_follow_their_formulas() {
     // u = 0.5·v + 0.5·g
     let nesterov = scalar("[Nesterov(learning_rate: 0.5, momentum: 0.5)]", &[2.0, 2.0, 0.0]);
     assert_close(&nesterov, &[1.5, 1.75, 0.375]);
+    // m is 0.5 · 0 + (2 + 4)/2 at the second step; momentum · m moves it once, the gradients by halves.
+    let delayed = scalar("[DelayedNesterov(learning_rate: 1.0, momentum: 0.5, every: 2)]", &[2.0, 4.0, 2.0, 0.0]);
+    assert_close(&delayed, &[1.0, 2.0 + 1.5, 1.0, 0.0 + 0.5 * (0.5 * 3.0 + 1.0)]);
     let negative = scalar("[HeavyBall(learning_rate: 1.0, momentum: -0.5)]", &[1.0, 0.0]);
     assert_close(&negative, &[1.0, -0.5]);
 }
@@ -239,6 +242,36 @@ fn delay_compensation_follows_its_formula() {
     let case = oracle("T9.dcasgda");
     let first = stale("[DcAsgdAdaptive(lambda: 2.0), Sgd(learning_rate: 1.0)]", 2.0, 3, 1.0, 0.5, 2.0);
     case.check_within("first step", first, number(&case.value["comp"]), 1e-11);
+}
+
+/// Steps of length 2 on average, and a gap of 3: the update is divided by 1 + 3/2.
+#[test]
+fn gap_aware_steps_are_divided_by_the_gap() {
+    let mut optimiser = chain("[GapAware, Sgd(learning_rate: 1.0)]", 1);
+    let mut step = |now: f64, read: f64| {
+        let mut update = [1.0];
+        let (parameters, read) = ([now], [read]);
+        let context =
+            Context { updates: 0, lag_versions: 9, lag: Span::ZERO, worker: 0, parameters: &parameters, read: &read };
+        optimiser.transform(&mut update, &context);
+        update[0]
+    };
+    assert_eq!([step(0.0, 5.0), step(1.0, 1.0), step(4.0, 1.0)], [1.0, 1.0, 1.0 / 2.5]);
+}
+
+/// In a step with several gradients, what knows the lag sees each of them with its own.
+#[test]
+fn each_gradient_of_a_step_is_discounted_by_its_own_lag() {
+    let workers = "(compute: Constant(1.0)), (compute: Constant(3.5))";
+    let rest = "protocol: KBatchAsync(k: 2), stop: (updates: 2), record: (timeline: 9)";
+    let text = quadratic(workers, rest);
+    let text =
+        text.replace("Sgd(learning_rate: 0.001)", "Discount(Polynomial(exponent: 1.0)), Sgd(learning_rate: 0.5)");
+    let rows = play(&text).recording.timeline;
+    // Step 1 with two fresh gradients of 1, at 2 s; step 2 at 3.5 s, with a fresh one of ½ and one of 1 that is one version old.
+    assert_eq!(rows[0].w_after[0], 0.5);
+    assert_eq!(rows[3].gradient.lag_versions(), 1);
+    assert_eq!(rows[3].w_after[0], 0.5 - 0.5 * (0.5 + 1.0 / 2.0) / 2.0);
 }
 
 #[test]

@@ -72,3 +72,16 @@ fn dropping_moves_the_fixed_point() {
     // The end of the run is near it.
     assert!((summary.loss.unwrap() - without.loss.unwrap()).abs() > 0.01);
 }
+
+/// More local steps on its own objective are a greater part in where it leads.
+#[test]
+fn local_steps_count_in_the_bias() {
+    let protocol = "AsyncLocalSgd(local: (steps: 8, learning_rate: 0.001), by_speed: true)";
+    let workers = "(compute: Constant(1.0)), (compute: Constant(4.0))";
+    let rest = format!("protocol: {protocol}, stop: (updates: 20000)");
+    let text = shifted(&quadratic(workers, &rest), &[1.0, 1.0], &[0.0, 1.0], 0.5);
+    let summary = play(&text.replace("learning_rate: 0.5), by", "learning_rate: 0.001), by")).summary;
+    // 8 steps of one for 2 of the other: it settles at 0.2, not at 0.5.
+    assert!((summary.stationary_bias.unwrap() - 0.3).abs() < 1e-3, "{:?}", summary.stationary_bias);
+    assert!((summary.distance.unwrap() - 0.3).abs() < 0.01, "{:?}", summary.distance);
+}

@@ -236,6 +236,12 @@ fn a_deadline_takes_what_has_come() {
     assert_eq!(fates(&cancelled, Fate::Cancelled), [0.0, 0.0, 4.0]);
     let dropped = run("Drop");
     assert_eq!(fates(&dropped, Fate::Dropped), [0.0, 0.0, 2.0]);
+    // Who comes at the very instant of the deadline is in time.
+    let exactly = play(&quadratic(
+        "(compute: Constant(1.0)), (compute: Constant(3.0)), (compute: Constant(9.0))",
+        "protocol: Deadline(seconds: 3.0), stop: (time_s: 12.0)",
+    ));
+    assert_eq!(fates(&exactly, Fate::Applied), [4.0, 4.0, 0.0]);
     // Where all are in before the deadline, nobody waits for it.
     let early = run("Drop").summary.steps;
     let rest = "protocol: Deadline(seconds: 3.0), stop: (time_s: 12.0)";
