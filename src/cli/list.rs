@@ -34,7 +34,7 @@ pub fn list(options: &Options) -> Result<Verdict> {
     let wanted = options.search.as_deref().unwrap_or_default().to_lowercase();
     let matches = |entry: &&Entry| [entry.name, entry.summary].iter().any(|text| text.to_lowercase().contains(&wanted));
     let mut text = String::new();
-    for (part, entries) in PARTS {
+    for (part, entries) in PARTS.iter().chain(&protocol::CHOICES) {
         let whole = part.to_lowercase().contains(&wanted);
         let found: Vec<&Entry> = entries.iter().filter(|entry| whole || matches(entry)).collect();
         if found.is_empty() {

@@ -55,6 +55,7 @@ pub fn run(options: &Options) -> Result<Verdict> {
         protocol: prepared.scenario.protocol.name().to_owned(),
         objective: prepared.scenario.objective.name().to_owned(),
         classes: classes.clone(),
+        constant_load: prepared.model.has_constant_load(),
         minimum: prepared.model.objective.minimum(),
     };
     let stamp = prepared.stamp.clone();
@@ -184,7 +185,7 @@ fn write(
 
 fn to_text(heading: &Heading, outcome: &Outcome<()>) -> String {
     let Outcome { recording, summary, checks, .. } = outcome;
-    let timeline = report::timeline(&recording.timeline, &recording.answers);
+    let timeline = report::timeline(&recording.timeline, &recording.answers, heading.constant_load);
     let trouble = report::trouble(summary, &recording.rejections).unwrap_or_default();
     let rejections = report::rejections(summary, &recording.rejections);
     let summary = report::summary(heading, summary, &recording.lags, &recording.trajectory);

@@ -4,7 +4,7 @@ use crate::delay::Sampler;
 use crate::kernel::{Purpose, Span, Streams, Time};
 use crate::objective::{NoiseSource, Objective};
 use crate::optimiser::Optimiser;
-use crate::protocol::Composition;
+use crate::protocol::{Composition, Pace};
 use std::sync::Arc;
 
 /// What the random streams of a cluster are for.
@@ -152,5 +152,13 @@ impl Model {
             && self.server.step == DelayId::NONE
             && self.server.publish == Publish::ALWAYS
             && self.workers.iter().all(member)
+    }
+
+    /// Whether every worker always has one gradient under way, once it has joined: none waits for others, or asks for more.
+    pub fn has_constant_load(&self) -> bool {
+        let composition = &self.composition;
+        composition.pace == Pace::AtOnce
+            && !composition.steps_with_several()
+            && self.workers.iter().all(|member| member.request == DelayId::NONE)
     }
 }

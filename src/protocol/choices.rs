@@ -1,6 +1,7 @@
 //! The five choices that make a protocol: who may start, what is admitted, when the server steps, what becomes of work that
 //! comes late, and what the work is.
 
+use crate::catalogue::{Entry, entry};
 use crate::optimiser::Discount;
 use crate::units::{Count, NonNegative, Positive};
 use serde::{Deserialize, Serialize};
@@ -135,7 +136,8 @@ pub enum Next {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Admit {
-    /// The greatest lag in versions that is not rejected.
+    /// The greatest lag in versions that is not rejected: looked at when a gradient arrives, and at every step while it waits for
+    /// its own. Once a step has taken it, it is used, in whichever part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most_versions: Option<u64>,
     /// The greatest lag in seconds that is not rejected.
@@ -284,3 +286,82 @@ pub enum Send {
     /// Its parameters: the step is towards them, w_server − w_local.
     Model,
 }
+
+/// What can stand in the fields of `Custom`, choice by choice, in the order of the enums.
+pub const CHOICES: [(&str, &[Entry]); 6] = [
+    ("pace of Custom: when a worker may start", PACES),
+    (
+        "after, in step of Custom: when the server steps (mean: Count, Weights or Sum; order: Fifo or Lifo; capacity; parts)",
+        AFTERS,
+    ),
+    ("late of Custom: what becomes of unfinished work at a step", LATES),
+    ("work of Custom: what a worker computes", WORKS),
+    ("otherwise, in admit of Custom: what comes of a rejection (most_versions, most_s, discount)", OTHERWISES),
+    ("next, in pace Slots of Custom: who is next", NEXTS),
+];
+
+const PACES: &[Entry] = &[
+    entry("AtOnce", "as soon as its gradient was dealt with", "AtOnce"),
+    entry("Barrier", "at the step that uses its gradient; at once, if that was refused", "Barrier"),
+    entry(
+        "ClockGap",
+        "while it is at most `bound` gradients ahead of the slowest, or of the slowest of `sample` others",
+        "ClockGap(bound: 3)",
+    ),
+    entry(
+        "Slots",
+        "at most `concurrency` at a time, chosen among those that rest",
+        "Slots(concurrency: 8, next: Random)",
+    ),
+    entry(
+        "Routed",
+        "tasks go round; each waits its turn at a worker drawn by the shares",
+        "Routed(tasks: 8, shares: [])",
+    ),
+    entry(
+        "Budget",
+        "while started ≤ (eta + batches + 1) · batch; gradients go into a buffer beside the server",
+        "Budget(eta: 1.0, batch: 8)",
+    ),
+    entry("Tokens", "while there is a token of a step, as in TensorFlow 1", "Tokens"),
+];
+
+const AFTERS: &[Entry] = &[
+    entry("Gradients", "so many gradients, whoever computed them", "Gradients(8)"),
+    entry("Workers", "gradients of so many different workers", "Workers(8)"),
+    entry("All", "gradients of all workers", "All"),
+    entry("Deadline", "so many seconds after the step before, with what has come, or when all has", "Deadline(2.0)"),
+    entry("Table", "one step a worker and round, with the mean over workers of their gradients in that round", "Table"),
+];
+
+const LATES: &[Entry] = &[
+    entry("Keep", "it goes on, and counts later", "Keep"),
+    entry("Drop", "it goes on, and is dropped when it arrives", "Drop"),
+    entry("Cancel", "it is told to stop, and its worker starts again", "Cancel"),
+    entry("CancelStale", "the same, as soon as its lag exceeds most_versions", "CancelStale"),
+];
+
+const WORKS: &[Entry] = &[
+    entry("Gradient", "one gradient", "Gradient"),
+    entry(
+        "LocalSteps",
+        "steps of SGD of its own; it sends Delta, how far it came, or Model, where it is",
+        "LocalSteps(local: (steps: 4, learning_rate: 0.1), send: Delta, by_speed: false)",
+    ),
+    entry(
+        "Elastic",
+        "the same on parameters that it keeps, which the server's pull, and which pull them",
+        "Elastic(local: (steps: 1, learning_rate: 0.1), alpha: 0.1)",
+    ),
+];
+
+const OTHERWISES: &[Entry] = &[
+    entry("Refetch", "the worker reads again, and goes on with the next batch of data", "Refetch"),
+    entry("Recompute", "the batch is computed again, by whoever starts next", "Recompute"),
+    entry("Fail", "the run ends", "Fail"),
+];
+
+const NEXTS: &[Entry] = &[
+    entry("Random", "any of them, with equal probability", "Random"),
+    entry("InTurn", "whoever has rested longest", "InTurn"),
+];

@@ -7,7 +7,9 @@ mod choices;
 mod pace;
 mod presets;
 
-pub use choices::{Admit, After, Composition, Late, Local, Mean, Next, Order, Otherwise, Pace, Send, StepRule, Work};
+pub use choices::{
+    Admit, After, CHOICES, Composition, Late, Local, Mean, Next, Order, Otherwise, Pace, Send, StepRule, Work,
+};
 pub use pace::{Pacer, Party};
 pub use presets::{CATALOGUE, LateOfSync, Protocol, Stale, scenario_of};
 

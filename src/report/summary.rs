@@ -19,6 +19,8 @@ pub struct Heading {
     pub objective: String,
     /// The classes of workers.
     pub classes: Vec<String>,
+    /// Whether there is always the same number of gradients under way: one a worker.
+    pub constant_load: bool,
     /// The least value of the objective, if it is known.
     pub minimum: Option<f64>,
 }
@@ -51,7 +53,7 @@ pub fn summary(heading: &Heading, summary: &Summary, lags: &Lags, trajectory: &T
         text += &by_class(summary, lags, &heading.classes);
     }
     text += "\n";
-    text += &laws(summary);
+    text += &laws(summary, heading.constant_load);
     text += &utilisation(summary);
     let first = trajectory.points()[0].loss;
     let _ = write!(text, "loss              f(w): {} at the start, {} at the end", figure(first), maybe(summary.loss));
@@ -126,7 +128,7 @@ fn by_class(summary: &Summary, lags: &Lags, classes: &[String]) -> String {
 }
 
 /// The ledger, and Little's law as a check that a person can follow.
-fn laws(summary: &Summary) -> String {
+fn laws(summary: &Summary, constant_load: bool) -> String {
     let mut text = String::new();
     let fates: Vec<String> = FATES
         .iter()
@@ -136,10 +138,11 @@ fn laws(summary: &Summary) -> String {
         .collect();
     let fates = if fates.is_empty() { "0".to_owned() } else { fates.join(" + ") };
     let _ = writeln!(text, "gradients         {} started = {fates}", summary.started);
-    // It counts what is applied; work in vain fills the same time.
+    // In versions it counts what is under way at steps, in seconds at all times: the same where that never changes. It counts
+    // what is applied; work in vain fills the same time.
     let in_vain = summary.started - summary.fates[Fate::Applied as usize] - summary.fates[Fate::InFlight as usize];
-    if let (Some(versions), Some(seconds), Some(rate), 0) =
-        (summary.lag_versions.mean, summary.lag_s.mean, summary.throughput_per_s, in_vain)
+    if let (Some(versions), Some(seconds), Some(rate), 0, true) =
+        (summary.lag_versions.mean, summary.lag_s.mean, summary.throughput_per_s, in_vain, constant_load)
     {
         let _ = writeln!(
             text,

@@ -11,13 +11,14 @@ const MAX_LANES: u32 = 12;
 const MAX_STEPS: usize = 60;
 const WIDTH: usize = 100;
 
-/// Everything about single steps that was asked for; empty if nothing was.
-pub fn timeline(rows: &[Row], answers: &[Answer]) -> String {
+/// Everything about single steps that was asked for; empty if nothing was. With a `constant_load`, every worker reads again
+/// when its gradient is applied.
+pub fn timeline(rows: &[Row], answers: &[Answer], constant_load: bool) -> String {
     let mut text = String::new();
     if !rows.is_empty() {
         text += &table(rows);
         text += "\n";
-        text += &lanes(rows);
+        text += &lanes(rows, constant_load);
     }
     if !answers.is_empty() {
         text += &what_if(rows, answers);
@@ -60,7 +61,7 @@ fn table(rows: &[Row]) -> String {
 
 /// One line a worker, from left to right in time: `r7` where it reads version 7, `a10` where its gradient is applied to
 /// version 10, so that the difference is the lag in versions, and the distance the lag in seconds.
-fn lanes(rows: &[Row]) -> String {
+fn lanes(rows: &[Row], constant_load: bool) -> String {
     let workers = rows.iter().map(|row| row.gradient.worker).max().unwrap_or(0) + 1;
     let end = rows.iter().map(|row| row.gradient.ended.seconds()).fold(0.0, f64::max);
     if workers > MAX_LANES || rows.len() > MAX_STEPS || end <= 0.0 {
@@ -71,10 +72,13 @@ fn lanes(rows: &[Row]) -> String {
         String::from("r7: reads version 7; a10: its gradient is applied to version 10, with a lag of 3 versions\n");
     for worker in 0..workers {
         let mut lane = vec![' '; WIDTH + 8];
-        for row in rows.iter().filter(|row| row.gradient.worker == worker) {
-            let gradient = &row.gradient;
+        let own = || rows.iter().map(|row| &row.gradient).filter(|gradient| gradient.worker == worker);
+        for gradient in own() {
+            lane[place(gradient.read.seconds())..place(gradient.ended.seconds())].fill('─');
+        }
+        // Labels afterwards: a gradient that waits for its step overlaps the next one of its worker.
+        for gradient in own() {
             let (from, to) = (place(gradient.read.seconds()), place(gradient.ended.seconds()));
-            lane[from..to].fill('─');
             let (read, applied) = (format!("r{}", gradient.version_read), format!("a{}", gradient.version_applied));
             // What does not fit between read and apply is left out; the table has it all.
             if read.len() + applied.len() <= to - from {
@@ -85,10 +89,10 @@ fn lanes(rows: &[Row]) -> String {
             }
         }
         // What it read last was not applied within the table.
-        if let Some(last) = rows.iter().rfind(|row| row.gradient.worker == worker) {
-            let from = place(last.gradient.ended.seconds());
+        if let Some(last) = own().last().filter(|_| constant_load) {
+            let from = place(last.ended.seconds());
             lane[from..WIDTH].fill('─');
-            write_at(&mut lane, from, &format!("r{}", last.gradient.version_applied + 1));
+            write_at(&mut lane, from, &format!("r{}", last.version_applied + 1));
         }
         let lane: String = lane.into_iter().collect();
         let _ = writeln!(text, "worker {worker:<3} {}", lane.trim_end());

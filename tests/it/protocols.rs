@@ -4,7 +4,7 @@ use crate::support::{
     applied, constant_workers, exponential_workers, fates, number, numbers, oracle, oracles, play, quadratic, watch,
 };
 use laggard::cluster::{Ended, Fate};
-use laggard::protocol::{CATALOGUE, Protocol};
+use laggard::protocol::{After, CATALOGUE, CHOICES, Late, Next, Otherwise, Pace, Protocol, Work};
 use proptest::prelude::*;
 
 /// The oracle lets equal instants go by worker number; here that order is made by starting worker i at i nanoseconds.
@@ -252,6 +252,13 @@ fn a_deadline_takes_what_has_come() {
 #[test]
 fn the_catalogue_has_every_protocol() {
     crate::support::check_catalogue::<Protocol>(CATALOGUE);
+    let [paces, afters, lates, works, otherwises, nexts] = CHOICES.map(|(_, entries)| entries);
+    crate::support::check_catalogue::<Pace>(paces);
+    crate::support::check_catalogue::<After>(afters);
+    crate::support::check_catalogue::<Late>(lates);
+    crate::support::check_catalogue::<Work>(works);
+    crate::support::check_catalogue::<Otherwise>(otherwises);
+    crate::support::check_catalogue::<Next>(nexts);
 }
 
 proptest! {
