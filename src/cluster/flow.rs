@@ -170,7 +170,7 @@ impl Flow {
 
     fn compute(&mut self, run: &mut Simulation, number: u32, task: Task) -> Result<()> {
         let standing = &mut self.standings[number as usize];
-        standing.waited = standing.waited + run.now.since(standing.since);
+        standing.waited += run.now.since(standing.since);
         standing.phase = Phase::Busy;
         standing.wait = run.now.since(task.read);
         let index = standing.begun;
@@ -284,7 +284,7 @@ impl Flow {
     pub(super) fn serve(&mut self, run: &mut Simulation, observer: &mut impl Observer) -> Result<()> {
         while self.takes_in() && run.ended.is_none() {
             let Some(mut held) = self.server.waiting.pop_front() else { return Ok(()) };
-            held.gradient.causes.queue = held.gradient.causes.queue + run.now.since(held.since);
+            held.gradient.causes.queue += run.now.since(held.since);
             held.since = run.now;
             if run.model.server.service == DelayId::NONE {
                 self.receive(run, held, observer)?;

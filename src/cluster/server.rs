@@ -171,7 +171,7 @@ impl Server {
     pub fn waited(&self, held: &mut Held, taken: Time) {
         let free = self.free_since.clamp(held.since, taken);
         let free = if self.stepping.is_some() { taken } else { free };
-        held.gradient.causes.queue = held.gradient.causes.queue + free.since(held.since);
+        held.gradient.causes.queue += free.since(held.since);
         held.gradient.causes.hold = taken.since(free);
         held.since = taken;
     }
@@ -181,8 +181,8 @@ impl Server {
         let mut all = Vec::new();
         let mut add = |held: &Held, queue: Span, service: Span| {
             let mut gradient = held.gradient;
-            gradient.causes.queue = gradient.causes.queue + queue;
-            gradient.causes.service = gradient.causes.service + service;
+            gradient.causes.queue += queue;
+            gradient.causes.service += service;
             all.push(gradient);
         };
         for held in &self.waiting {

@@ -131,8 +131,8 @@ impl Flow {
             gradient.version_applied = run.version;
             gradient.ended = run.now;
             gradient.lag_clocks = run.fastest_clock - tally.applied;
-            gradient.causes.queue = gradient.causes.queue + begun.since(held.since);
-            gradient.causes.service = gradient.causes.service + run.now.since(begun);
+            gradient.causes.queue += begun.since(held.since);
+            gradient.causes.service += run.now.since(begun);
             let alike = |order: fn(&u64, &u64) -> bool| {
                 self.versions.partition_point(|version| order(version, &gradient.version_read))
             };

@@ -89,7 +89,7 @@ fn lanes(rows: &[Row], constant_load: bool) -> String {
             }
         }
         // What it read last was not applied within the table.
-        if let Some(last) = own().last().filter(|_| constant_load) {
+        if let Some(last) = own().next_back().filter(|_| constant_load) {
             let from = place(last.ended.seconds());
             lane[from..WIDTH].fill('─');
             write_at(&mut lane, from, &format!("r{}", last.version_applied + 1));
