@@ -14,7 +14,7 @@ pub struct Options {
 }
 
 pub fn check(options: &Options) -> Result<Verdict> {
-    let prepared = Prepared::new(&options.input.read()?, options.input.seed, options.input.replication)?;
+    let prepared = options.input.prepare()?;
     let mut text = format!("{}\n\n", prepared.stamp.scenario);
     text += &cost(&prepared);
     text += &problem(&prepared.model);

@@ -5,7 +5,8 @@ mod list;
 mod run;
 
 use crate::error::{Error, Result};
-use crate::scenario::Source;
+use crate::scenario::{Patch, Source};
+use crate::study::{Change, Prepared};
 use clap::{Parser, Subcommand};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -45,11 +46,23 @@ struct Input {
     /// Run this independent repeat under the seed in place of the scenario's
     #[arg(long)]
     replication: Option<u64>,
+    /// Change fields of the scenario, as in --set 'protocol: Ssp(bound: 3)' or --set 'each_class: (count: 16)'
+    #[arg(long = "set", value_name = "FIELDS")]
+    changes: Vec<String>,
 }
 
 impl Input {
     fn read(&self) -> Result<Source> {
         Ok(Source { colour: colour(), ..Source::read(&self.file)? })
+    }
+
+    /// The scenario with all changes, ready to run.
+    fn prepare(&self) -> Result<Prepared> {
+        let changes = self.changes.iter().map(|text| Change::from_set(text, colour()));
+        let mut changes: Vec<Change> = changes.collect::<Result<_>>()?;
+        let (seed, replication) = (self.seed, self.replication);
+        changes.push(Change::unwritten(Patch { seed, replication, ..Patch::default() }));
+        Prepared::changed(&self.read()?, &changes)
     }
 
     fn name(&self) -> String {

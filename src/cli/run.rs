@@ -44,8 +44,7 @@ impl RowSink for Sink {
 }
 
 pub fn run(options: &Options) -> Result<Verdict> {
-    let source = options.input.read()?;
-    let prepared = Prepared::new(&source, options.input.seed, options.input.replication)?;
+    let prepared = options.input.prepare()?;
     let interruption = Interruption::listen();
     let folder = options.out.as_deref().map(|out| Folder::create(out, &prepared.inputs)).transpose()?;
     folder.iter().for_each(|folder| interruption.guard(folder));

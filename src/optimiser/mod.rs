@@ -235,20 +235,25 @@ impl Spec {
         matches!(self, Discount(_) | ClipByLag { .. } | DcAsgd { .. } | DcAsgdAdaptive { .. } | GapAware)
     }
 
-    /// Whether it brings a learning rate, of which a chain needs exactly one.
-    fn has_learning_rate(&self) -> bool {
+    /// Its learning rate, if it brings one; a chain needs exactly one.
+    pub fn learning_rate(&self) -> Option<Positive> {
+        self.clone().learning_rate_mut().copied()
+    }
+
+    /// The same, to be set.
+    pub fn learning_rate_mut(&mut self) -> Option<&mut Positive> {
         use Spec::*;
         match self {
-            Sgd { .. }
-            | HeavyBall { .. }
-            | Nesterov { .. }
-            | DelayedNesterov { .. }
-            | AdaGrad { .. }
-            | RmsProp { .. }
-            | Adam { .. }
-            | AdamW { .. } => true,
-            Clip { .. } | WeightDecay { .. } | Schedule(_) => false,
-            Discount(_) | ClipByLag { .. } | DcAsgd { .. } | DcAsgdAdaptive { .. } | GapAware => false,
+            Sgd { learning_rate }
+            | HeavyBall { learning_rate, .. }
+            | Nesterov { learning_rate, .. }
+            | DelayedNesterov { learning_rate, .. }
+            | AdaGrad { learning_rate, .. }
+            | RmsProp { learning_rate, .. }
+            | Adam { learning_rate, .. }
+            | AdamW { learning_rate, .. } => Some(learning_rate),
+            Clip { .. } | WeightDecay { .. } | Schedule(_) => None,
+            Discount(_) | ClipByLag { .. } | DcAsgd { .. } | DcAsgdAdaptive { .. } | GapAware => None,
         }
     }
 
@@ -306,7 +311,7 @@ impl Optimiser {
     /// # Errors
     /// If the chain has no transform with a learning rate, or more than one.
     pub fn new(chain: &[Spec], dimension: usize) -> Result<Optimiser> {
-        let with_rate: Vec<&str> = chain.iter().filter(|spec| spec.has_learning_rate()).map(Spec::name).collect();
+        let with_rate: Vec<&str> = chain.iter().filter(|spec| spec.learning_rate().is_some()).map(Spec::name).collect();
         match with_rate.as_slice() {
             [_] => Ok(Optimiser { each: Vec::new(), chain: chain.iter().map(|spec| spec.build(dimension)).collect() }),
             [] => Err(Error::Invalid(

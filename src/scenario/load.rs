@@ -6,6 +6,7 @@ use super::outline::{Entry, outline};
 use crate::error::{Error, Result};
 use ron::error::{Position, SpannedError};
 use ron::extensions::Extensions;
+use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
 
 /// Larger files are no scenarios.
@@ -13,18 +14,18 @@ const MAX_BYTES: u64 = 1 << 20;
 /// After so many problems the rest can wait.
 const MAX_PROBLEMS: usize = 50;
 
-/// A scenario as far as its text could be understood.
+/// A document as far as its text could be understood.
 #[derive(Clone, Debug)]
-pub struct Draft {
-    /// What is left when everything that cannot be read is taken out; `None` if that is no scenario.
-    pub scenario: Option<Scenario>,
+pub struct Draft<T> {
+    /// What is left when everything that cannot be read is taken out; `None` if that is no such document.
+    pub document: Option<T>,
     /// What could not be read.
     pub problems: Vec<Located>,
     /// The top-level fields from which something was taken out.
     pub touched: Vec<String>,
 }
 
-impl Draft {
+impl Draft<Scenario> {
     /// Whether a problem found in what is left is there in the whole text, too: whether nothing was taken out of the field
     /// that it is about, or of one that this field must fit.
     pub fn is_sure_of(&self, problem: &super::Problem) -> bool {
@@ -83,17 +84,17 @@ impl Source {
         Ok(Source { path: path.to_owned(), text, colour: false })
     }
 
-    /// The scenario that the text says.
+    /// The document (a scenario, or part of one) that the text says.
     ///
     /// # Errors
     /// If it is none: every mistake, with its place and its remedy.
-    pub fn parse(&self) -> Result<Scenario> {
-        let Draft { scenario, problems, .. } = self.draft();
-        scenario.filter(|_| problems.is_empty()).ok_or_else(|| self.refuse(&problems))
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T> {
+        let Draft { document, problems, .. } = self.draft();
+        document.filter(|_| problems.is_empty()).ok_or_else(|| self.refuse(&problems))
     }
 
     /// What the text says, as far as it can be understood.
-    pub fn draft(&self) -> Draft {
+    pub fn draft<T: DeserializeOwned>(&self) -> Draft<T> {
         let mut text = self.text.clone();
         let mut problems: Vec<Located> = Vec::new();
         // Names of fields that were taken out, or misspelt, with their places: that they are missing then is no new mistake.
@@ -101,10 +102,10 @@ impl Source {
         // Places of all that was taken out, list elements too.
         let mut holes: Vec<usize> = Vec::new();
         loop {
-            let error = match options().from_str::<Scenario>(&text) {
-                Ok(scenario) => {
+            let error = match options().from_str::<T>(&text) {
+                Ok(document) => {
                     let touched = holes.iter().filter_map(|place| top_field(&self.text, *place)).collect();
-                    return Draft { scenario: Some(scenario), problems, touched };
+                    return Draft { document: Some(document), problems, touched };
                 }
                 Err(error) => error,
             };
@@ -125,7 +126,7 @@ impl Source {
             gone.extend(entry.name.clone().into_iter().chain(meant(&error.code)).map(|name| (name, entry.span.start)));
             text = without(&text, entry);
         }
-        Draft { scenario: None, problems, touched: Vec::new() }
+        Draft { document: None, problems, touched: Vec::new() }
     }
 
     /// The error that shows `problems` of this text.

@@ -7,11 +7,13 @@ mod diagnose;
 mod estimate;
 mod load;
 mod outline;
+mod patch;
 
 pub use build::build;
 pub use diagnose::{Located, Problem};
 pub use estimate::Estimate;
 pub use load::{Draft, Source, print};
+pub use patch::{ClassPatch, NetworkPatch, Patch, ServerPatch};
 
 use crate::delay::Law;
 use crate::objective;

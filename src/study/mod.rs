@@ -2,4 +2,4 @@
 
 mod run;
 
-pub use run::{Check, Outcome, Prepared, quantities, run};
+pub use run::{Change, Check, Outcome, Prepared, quantities, run};

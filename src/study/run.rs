@@ -5,7 +5,7 @@ use crate::data::Files;
 use crate::error::{Error, Result};
 use crate::output::{Stamp, summary_numbers};
 use crate::record::{Recorder, Recording, RowSink, Summary};
-use crate::scenario::{Estimate, Located, Problem, Scenario, Source, build, print};
+use crate::scenario::{Draft, Estimate, Located, Patch, Problem, Scenario, Source, build, print};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -23,6 +23,8 @@ pub struct Prepared {
     pub estimate: Estimate,
     /// Its text, for messages.
     pub source: Source,
+    /// What was changed of it.
+    pub changes: Vec<Change>,
     /// Every file that it was made from.
     pub inputs: Vec<PathBuf>,
     /// What its files will say of their origin.
@@ -73,10 +75,22 @@ impl Prepared {
     /// # Errors
     /// If it cannot be run: all problems, each with its place and a remedy.
     pub fn new(source: &Source, seed: Option<u64>, replication: Option<u64>) -> Result<Prepared> {
+        let own = Change::unwritten(Patch { seed, replication, ..Patch::default() });
+        Prepared::changed(source, &[own])
+    }
+
+    /// Checks and builds what `source` says with `changes`, one after the other.
+    ///
+    /// # Errors
+    /// If it cannot be run: all problems, each with its place, in the scenario or in the change, and a remedy.
+    pub fn changed(source: &Source, changes: &[Change]) -> Result<Prepared> {
         let draft = source.draft();
-        let Some(mut scenario) = draft.scenario.clone() else { return Err(source.refuse(&draft.problems)) };
-        scenario.seed = seed.unwrap_or(scenario.seed);
-        scenario.replication = replication.unwrap_or(scenario.replication);
+        let Some(mut scenario): Option<Scenario> = draft.document.clone() else {
+            return Err(source.refuse(&draft.problems));
+        };
+        for change in changes {
+            change.patch.apply(&mut scenario).map_err(|problem| change.refuse(&problem))?;
+        }
         let files = Files::beside(source.path.parent().unwrap_or(Path::new("")));
         let names = quantities();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -84,11 +98,7 @@ impl Prepared {
             Ok(built) if draft.problems.is_empty() => built,
             built => {
                 let misfits = built.err().unwrap_or_default();
-                let sure = misfits.iter().filter(|problem| draft.is_sure_of(problem));
-                let mut problems: Vec<Located> = sure.map(|problem| problem.locate(&source.text)).collect();
-                problems.extend(draft.problems);
-                problems.sort_by_key(|problem| problem.span.start);
-                return Err(source.refuse(&problems));
+                return Err(misfit(source, changes, draft, &misfits));
             }
         };
         let text = print(&scenario)?;
@@ -100,15 +110,74 @@ impl Prepared {
             fingerprint: None,
         };
         let inputs = std::iter::once(source.path.clone()).chain(files.paths()).collect();
-        Ok(Prepared { scenario, model, estimate, source: source.clone(), inputs, stamp })
+        let (source, changes) = (source.clone(), changes.to_vec());
+        Ok(Prepared { scenario, model, estimate, source, changes, inputs, stamp })
     }
 }
 
-/// An error of the clock, at the field of the scenario that it is due to.
-fn locate(source: &Source, error: Error) -> Error {
-    match error {
-        Error::Clock { message, field } => source.refuse(&[Problem::at(&field, message).locate(&source.text)]),
-        other => other,
+/// All mistakes of a scenario and of its changes: those of its text, and `misfits` where they were made, be it in the scenario
+/// or in the last change of that field.
+fn misfit(source: &Source, changes: &[Change], draft: Draft<Scenario>, misfits: &[Problem]) -> Error {
+    let sure = misfits.iter().filter(|problem| draft.is_sure_of(problem));
+    let changed = |problem: &Problem| last_change(changes, problem);
+    let (of_changes, of_text): (Vec<&Problem>, Vec<&Problem>) = sure.partition(|problem| changed(problem).is_some());
+    let mut problems: Vec<Located> = of_text.iter().map(|problem| problem.locate(&source.text)).collect();
+    problems.extend(draft.problems);
+    problems.sort_by_key(|problem| problem.span.start);
+    let mut texts: Vec<String> = Vec::new();
+    if !problems.is_empty() {
+        texts.push(source.refuse(&problems).to_string());
+    }
+    texts.extend(of_changes.iter().filter_map(|problem| Some(changed(problem)?.refuse(problem).to_string())));
+    Error::Scenario(texts.join("\n\n"))
+}
+
+/// The last change of the field that a problem is about.
+fn last_change<'a>(changes: &'a [Change], problem: &Problem) -> Option<&'a Change> {
+    let field = problem.path.first()?;
+    changes.iter().rfind(|change| change.patch.touches(field))
+}
+
+/// A change to a scenario, with the text that says it.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// What is changed.
+    pub patch: Patch,
+    /// The document that says so.
+    pub source: Source,
+    /// Where in it: field names and list positions.
+    pub at: Vec<String>,
+}
+
+impl Change {
+    /// One that no text says.
+    pub fn unwritten(patch: Patch) -> Change {
+        Change { patch, source: Source { path: PathBuf::new(), text: String::new(), colour: false }, at: Vec::new() }
+    }
+
+    /// What `--set` says: fields of a scenario, without the outer brackets.
+    ///
+    /// # Errors
+    /// If it cannot be read: every mistake, with its place and a remedy.
+    pub fn from_set(text: &str, colour: bool) -> Result<Change> {
+        let source = Source { path: "--set".into(), text: format!("({text})"), colour };
+        Ok(Change { patch: source.parse()?, source, at: Vec::new() })
+    }
+
+    /// The error that shows a problem at its place in the change.
+    fn refuse(&self, problem: &Problem) -> Error {
+        let path = self.at.iter().chain(&problem.path).cloned().collect();
+        self.source.refuse(&[Problem { path, ..problem.clone() }.locate(&self.source.text)])
+    }
+}
+
+/// An error of the clock, at the field of the scenario, or of the change, that it is due to.
+fn locate(source: &Source, changes: &[Change], error: Error) -> Error {
+    let Error::Clock { message, field } = error else { return error };
+    let problem = Problem::at(&field, message);
+    match last_change(changes, &problem) {
+        Some(change) => change.refuse(&problem),
+        None => source.refuse(&[problem.locate(&source.text)]),
     }
 }
 
@@ -121,12 +190,14 @@ pub fn run<S: RowSink>(
     sink: S,
     mut proceed: impl FnMut(&Simulation) -> bool,
 ) -> Result<Outcome<S>> {
-    let Prepared { scenario, model, source, .. } = prepared;
+    let Prepared { scenario, model, source, changes, .. } = prepared;
     let mut simulation = Simulation::new(model);
     let mut recorder = Recorder::new(&scenario.record, &simulation, sink);
     let slice = (SLICE / (simulation.parameters().len() as u64 + 15)).max(1);
     let ended: Ended = loop {
-        if let Some(ended) = simulation.advance(slice, &mut recorder).map_err(|error| locate(&source, error))? {
+        if let Some(ended) =
+            simulation.advance(slice, &mut recorder).map_err(|error| locate(&source, &changes, error))?
+        {
             break ended;
         }
         if !proceed(&simulation) {

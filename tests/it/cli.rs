@@ -171,12 +171,62 @@ fn an_interrupted_run_keeps_what_it_has() {
 /// Every line of output that the README shows is in what its commands print.
 #[test]
 fn the_readme_shows_what_is_printed() {
-    let printed =
-        ["overshoot", "pai"].map(|name| stdout(&laggard(&["run", &format!("scenarios/{name}.ron")]))).concat();
+    let printed = ["overshoot", "pai", "cases/queue-wait-fast-producer"]
+        .map(|name| stdout(&laggard(&["run", &format!("scenarios/{name}.ron")])))
+        .concat();
     let readme = std::fs::read_to_string(format!("{}/README.md", env!("CARGO_MANIFEST_DIR"))).unwrap();
     let shown: Vec<&str> = readme.split("```text\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert!(shown.len() >= 2);
     for line in shown.iter().flat_map(|block| block.lines()).filter(|line| !line.contains('…')) {
         assert!(printed.lines().any(|printed| printed == line), "not printed: {line}");
     }
+}
+
+/// `--set` changes fields, several times and one after the other; what is wrong with one is shown in it.
+#[test]
+fn fields_can_be_set_on_the_command_line() {
+    let file = "scenarios/overshoot.ron";
+    let changes = ["--set", "stop: (updates: 5), expect: []", "--set", "each_class: (count: 2)", "--json"];
+    let output = laggard(&[&["run", file], &changes[..]].concat());
+    let object: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!((object["steps"].as_u64(), object["workers"].as_u64()), (Some(5), Some(8)));
+    let refused = |change: &str| {
+        let output = laggard(&["run", file, "--set", change]);
+        assert_eq!(output.status.code(), Some(2), "{change}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let message = refused("protocol: KSync(k: 99)");
+    assert!(
+        message.contains("a step waits for gradients of 99 workers") && message.contains("--set:1:12"),
+        "{message}"
+    );
+    let message = refused("protocl: Sync");
+    assert!(message.contains("did you mean `protocol`?") && message.contains("--set:1:2"), "{message}");
+    let message = refused("classes: {\"slow\": (count: 2)}");
+    assert!(message.contains("no class of workers is called `slow`"), "{message}");
+    let message = refused("each_class: (compute: Gamma(mean: 1.0, cv: 1e9))");
+    assert!(message.contains("out of range") && message.contains("--set:1:"), "{message}");
+    let message = refused("learning_rate: 0.0");
+    assert!(message.contains("above 0"), "{message}");
+}
+
+/// A run that gets stuck, or fails because a gradient is too stale, says so and has exit code 1.
+#[test]
+fn a_run_that_gets_stuck_or_fails_says_so() {
+    let file = "scenarios/two-workers.ron";
+    let run = |change: &str| {
+        let output = laggard(&["run", file, "--json", "--set", "expect: []", "--set", change]);
+        assert_eq!(output.status.code(), Some(1), "{change}");
+        let object: Value = serde_json::from_slice(&output.stdout).unwrap();
+        (object, String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (object, message) = run("protocol: RejectStale(tolerance: 0, otherwise: Fail)");
+    assert_eq!(object["ended"], "stale");
+    assert_eq!(object["rejections"][0]["version_got"], 0);
+    assert!(message.contains("is stale, expected version"), "{message}");
+    let stuck = "protocol: Custom(admit: (most_s: 0.0)), workers: [(count: 2, compute: Constant(1.0))], \
+                 stop: (updates: 5, time_s: 1e9)";
+    let (object, message) = run(stuck);
+    assert_eq!((object["ended"].as_str(), object["steps"].as_u64()), (Some("stalled"), Some(0)));
+    assert!(message.contains("stalled after 0 optimiser steps"), "{message}");
 }

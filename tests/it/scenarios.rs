@@ -1,7 +1,7 @@
 //! Every scenario that comes with the project runs, and comes to the figures that it promises.
 
 use laggard::output::NoRows;
-use laggard::scenario::{Source, print};
+use laggard::scenario::{Scenario, Source, print};
 use laggard::study::{Check, Prepared, run};
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,8 @@ fn every_protocol_has_a_scenario() {
     for entry in laggard::protocol::CATALOGUE {
         let path = laggard::protocol::scenario_of(entry.name);
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(&path);
-        let scenario = Source::read(&file).and_then(|source| source.parse()).unwrap_or_else(|error| panic!("{error}"));
+        let scenario: Scenario =
+            Source::read(&file).and_then(|source| source.parse()).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(scenario.protocol.name(), entry.name, "{path}");
     }
 }
@@ -61,9 +62,9 @@ fn every_scenario_says_what_it_is_for_and_what_to_expect() {
 #[test]
 fn the_resolved_scenario_reads_back_as_itself() {
     for file in files() {
-        let scenario = Source::read(&file).unwrap().parse().unwrap();
+        let scenario: Scenario = Source::read(&file).unwrap().parse().unwrap();
         let printed = print(&scenario).unwrap();
-        let again = Source { path: file.clone(), text: printed.clone(), colour: false }.parse();
+        let again = Source { path: file.clone(), text: printed.clone(), colour: false }.parse::<Scenario>();
         assert_eq!(again.unwrap_or_else(|error| panic!("{printed}\n{error}")), scenario);
     }
 }
