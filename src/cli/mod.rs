@@ -3,6 +3,7 @@
 mod check;
 mod list;
 mod run;
+mod sweep;
 
 use crate::error::{Error, Result};
 use crate::scenario::{Patch, Source};
@@ -29,6 +30,10 @@ struct Arguments {
 enum Command {
     /// Run a scenario and show how stale its gradients were
     Run(run::Options),
+    /// Run a scenario with every combination of changes, with statistics over replications
+    Sweep(sweep::Options),
+    /// Unite the runs of one sweep from several folders
+    Merge(sweep::MergeOptions),
     /// Check a scenario; print it with all defaults filled in, and what running it will cost
     Check(check::Options),
     /// Name every objective, optimiser, protocol and law of delay, with an example each
@@ -105,6 +110,8 @@ pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = match &arguments.command {
         Command::Run(options) => run::run(options),
+        Command::Sweep(options) => sweep::sweep(options),
+        Command::Merge(options) => sweep::merge(options),
         Command::Check(options) => check::check(options),
         Command::List(options) => list::list(options),
     };

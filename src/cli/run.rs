@@ -130,15 +130,16 @@ fn progress(quiet: bool, prepared: &Prepared) -> ProgressBar {
 
 /// What Ctrl-C or a request to terminate does: the first ends the run where it is, the second the program.
 #[derive(Debug, Default)]
-struct Interruption {
-    asked: AtomicBool,
+pub struct Interruption {
+    /// Whether somebody did.
+    pub asked: AtomicBool,
     /// What is to be removed if the program ends at once.
     staging: Mutex<Option<PathBuf>>,
 }
 
 impl Interruption {
     /// Listens from now on.
-    fn listen() -> Arc<Interruption> {
+    pub fn listen() -> Arc<Interruption> {
         let interruption = Arc::new(Interruption::default());
         let shared = Arc::clone(&interruption);
         // Without a handler the signal just kills the program, which leaves no file with a final name half written either.
@@ -241,6 +242,7 @@ fn rejection_json(rejection: &Rejection) -> Value {
         "worker": rejection.worker,
         "version_expected": rejection.expected,
         "version_got": rejection.got,
+        "lag_s": rejection.lag.seconds(),
     })
 }
 

@@ -1,7 +1,8 @@
 //! The event loop: one queue, one handler for each kind of event.
 
+use super::account::{Totals, unfinished};
 use super::errors;
-use super::flow::{Flow, KEYS, Key, Totals, unfinished};
+use super::flow::{Flow, KEYS, Key};
 use super::gradient::{Causes, Fate, Gradient};
 use super::ledger::{Books, Ledger};
 use super::model::Model;
@@ -21,8 +22,8 @@ pub const TIME_IS_UP: Rank = Rank::new(3);
 /// So many events (and some for each worker) may happen at one instant; then something takes no time at all.
 const MOST_STANDING: u64 = 1 << 20;
 
-/// After so many events (and some for each worker and gradient of a step) without a step there will never be one.
-const MOST_IN_VAIN: u64 = 1 << 22;
+/// After so many gradients in a row that came to nothing, none will come to anything.
+const MOST_IN_VAIN: u64 = 1 << 24;
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,17 +81,15 @@ pub struct Simulation {
     pub(super) fastest_clock: u64,
     /// What there is more, unless every gradient is a step of its own and never waits. Taken out while it deals with an event.
     flow: Option<Box<Flow>>,
-    /// Events since the clock last moved, and since the last step, counted in slices.
+    /// Events since the clock last moved, counted in slices.
     standing: u64,
-    in_vain: u64,
+    /// Gradients that came to nothing since the last step.
+    pub(super) in_vain: u64,
     fingerprint: Fingerprint,
 }
 
 impl Simulation {
     /// A run of `model` just before its first event.
-    ///
-    /// # Errors
-    /// If the first events do not fit the clock.
     pub fn new(model: Model) -> Simulation {
         let workers = model.workers.len() as u32;
         let dimension = model.start.len();
@@ -131,7 +130,7 @@ impl Simulation {
     /// # Errors
     /// If a delay does not fit the clock, the clock stands still, there are too many events, or the observer fails.
     pub fn advance(&mut self, events: u64, observer: &mut impl Observer) -> Result<Option<Ended>> {
-        let (begun, steps) = (self.now, self.updates);
+        let begun = self.now;
         self.check_events(events)?;
         for _ in 0..events {
             if self.ended.is_some() {
@@ -151,8 +150,7 @@ impl Simulation {
                 None => self.ended = Some(Ended::Stalled),
             }
         }
-        self.in_vain = if self.updates == steps { self.in_vain + events } else { 0 };
-        if self.in_vain > MOST_IN_VAIN && self.flow.is_some() && self.in_vain / 64 > self.most_between_steps() {
+        if self.in_vain > MOST_IN_VAIN {
             self.ended.get_or_insert(Ended::Stalled);
         }
         self.standing = if self.now == begun { self.standing + events } else { 0 };
@@ -160,12 +158,6 @@ impl Simulation {
             return Err(errors::stands_still(self.now, self.standing));
         }
         Ok(self.ended)
-    }
-
-    /// How many gradients must come for a step, at least, whatever the protocol.
-    fn most_between_steps(&self) -> u64 {
-        let workers = self.workers.len() as u64;
-        self.model.composition.gradients_per_step(workers).saturating_add(workers)
     }
 
     /// Refuses a slice after which the queue might be exhausted.
@@ -359,10 +351,11 @@ impl Simulation {
     /// Whether the step just taken was the last; `sound` says that it led somewhere.
     #[inline(always)]
     pub(super) fn check_end(&mut self, sound: bool) {
+        if self.updates >= self.model.stop.updates {
+            self.ended = Some(Ended::Updates);
+        }
         if !sound {
             self.ended = Some(Ended::Diverged);
-        } else if self.updates >= self.model.stop.updates {
-            self.ended = Some(Ended::Updates);
         }
         if let Some(target) = self.model.stop.loss
             && self.model.objective.loss(self.snapshots.current()) <= target

@@ -1,18 +1,18 @@
 //! The life of a gradient where there is more to it than push and read again: workers that wait, gradients that wait at the
 //! server, work that is told to stop. The protocol says who and which; the clock, the books and the parameters are kept here.
 
+use super::account::unfinished;
 use super::engine::{ARRIVAL_OR_STEP, START, Simulation, TIME_IS_UP};
 use super::errors;
 use super::gradient::{Fate, Gradient};
-use super::ledger::Books;
-use super::model::{DelayId, Model, purpose};
-use super::publish::Published;
+use super::model::{DelayId, Member, Model, purpose};
+use super::publish::{Edition, Published};
 use super::server::{Held, Server};
 use super::work::{Table, Workshop};
 use super::worker::{Phase, Standing, duration};
 use super::{Ended, Observer};
 use crate::error::Result;
-use crate::kernel::{Queue, Span, Time};
+use crate::kernel::{Queue, Time};
 use crate::protocol::{After, Late, Otherwise, Pace, Pacer, Party};
 use std::collections::VecDeque;
 
@@ -28,23 +28,14 @@ pub enum Key {
 /// How many keys there are beyond those of the workers.
 pub const KEYS: u32 = 4;
 
-/// Sums over a run, beside those of lags.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Totals {
-    /// Of the lags in versions of those applied, what passed before they arrived at the server.
-    pub lag_in_flight: i64,
-    /// Their lags in batches.
-    pub lag_batches: i64,
-    /// How long the server was busy.
-    pub busy_nanos: u64,
-}
+/// The most workers that a run can have.
+pub const MAX_WORKERS: u64 = (Queue::MAX_KEYS - KEYS) as u64;
 
 /// A task that was sent to a worker, and waits for it.
 #[derive(Clone, Copy, Debug)]
-struct Task {
-    read: Time,
-    version: u64,
-    slot: u32,
+pub struct Task {
+    pub read: Time,
+    pub edition: Edition,
 }
 
 /// All that a plain run has no need of.
@@ -56,13 +47,13 @@ pub struct Flow {
     pub(super) workshop: Workshop,
     pub(super) table: Option<Table>,
     /// Tasks that wait for their worker, where tasks go round.
-    tasks: Vec<VecDeque<Task>>,
+    pub(super) tasks: Vec<VecDeque<Task>>,
     /// Who may start, once this event has been dealt with.
     pub(super) starts: Vec<u32>,
     /// Whether there was a step in this event.
     pub(super) stepped: bool,
-    /// Whether gradients go into a buffer beside the server, even while it steps, and no worker waits for it.
-    buffers: bool,
+    /// See [`Composition::has_buffer`](crate::protocol::Composition::has_buffer).
+    pub(super) buffers: bool,
     /// Whose gradient began the step under way, if it waits for its end.
     pub(super) awaits_step: Option<u32>,
     /// Data to be computed again, by whoever starts next.
@@ -70,8 +61,9 @@ pub struct Flow {
     /// Computations in the order in which they were begun, with the version that they read: for what is told to stop.
     order: VecDeque<(u32, u64, u64)>,
     pub(super) published: Published,
-    /// Version lags of those applied: in flight, and in batches.
+    /// Lags of those applied: in flight, in versions and nanoseconds, and in batches.
     pub(super) lag_in_flight: i64,
+    pub(super) nanos_in_flight: u128,
     pub(super) lag_batches: i64,
     /// For a step with several gradients.
     pub(super) pushed: Vec<f64>,
@@ -99,12 +91,13 @@ impl Flow {
             tasks: if routed { vec![VecDeque::new(); workers] } else { Vec::new() },
             starts: Vec::with_capacity(workers),
             stepped: false,
-            buffers: matches!(composition.pace, Pace::Budget { .. }),
+            buffers: composition.has_buffer(),
             awaits_step: None,
             again: VecDeque::new(),
             order: VecDeque::new(),
             published: Published::default(),
             lag_in_flight: 0,
+            nanos_in_flight: 0,
             lag_batches: 0,
             pushed: vec![0.0; model.start.len()],
             versions: Vec::new(),
@@ -120,7 +113,8 @@ impl Flow {
         standing.phase = Phase::Free;
         standing.since = run.now;
         self.pacer.joined(number, &mut self.starts);
-        self.start_all(run)
+        self.start_all(run)?;
+        self.next_task(run, number)
     }
 
     /// Lets all start that may: in the order of their numbers, so that those released by the same step come in an order that
@@ -150,17 +144,15 @@ impl Flow {
 
     /// Hands a snapshot to a worker, which begins to compute, unless it has other tasks to do before.
     fn assign(&mut self, run: &mut Simulation, number: u32) -> Result<()> {
-        let (slot, version) = match self.published.current {
-            Some((slot, version)) => (run.snapshots.share(slot), version),
-            None => (run.snapshots.hold(), run.version),
-        };
+        let edition = self.read(run);
         run.ledger.start(&mut run.workers[number as usize].tally);
-        run.ledger.read_behind(run.version - version);
-        let task = Task { read: run.now, version, slot };
+        run.ledger.read_behind(run.version - edition.version);
+        let task = Task { read: run.now, edition };
         let standing = &mut self.standings[number as usize];
         standing.in_flight += 1;
+        // A task can be sent to a worker that is busy, or has not joined yet.
         if let Some(queue) = self.tasks.get_mut(number as usize)
-            && (standing.phase == Phase::Busy || !queue.is_empty())
+            && (standing.phase != Phase::Free || !queue.is_empty())
         {
             queue.push_back(task);
             return Ok(());
@@ -173,12 +165,15 @@ impl Flow {
         standing.waited += run.now.since(standing.since);
         standing.phase = Phase::Busy;
         standing.wait = run.now.since(task.read);
+        standing.batches_read = task.edition.batches;
         let index = standing.begun;
         standing.begun += 1;
-        standing.batch = self.again.pop_front().unwrap_or((number, standing.batches));
-        standing.batches += u64::from(standing.batch == (number, standing.batches));
+        let again = take_again(&mut self.again, &run.model.workers, number);
+        let standing = &mut self.standings[number as usize];
+        standing.batch = again.unwrap_or((number, standing.batches));
+        standing.batches += u64::from(again.is_none());
         let worker = &mut run.workers[number as usize];
-        (worker.read, worker.version_read, worker.slot) = (task.read, task.version, task.slot);
+        (worker.read, worker.version_read, worker.slot) = (task.read, task.edition.version, task.edition.slot);
         let member = &run.model.workers[number as usize];
         let arrival = worker.draw_work(&mut run.model.delays, index, u64::from(member.local_steps), run.now);
         let arrival = arrival.ok_or_else(|| {
@@ -189,13 +184,22 @@ impl Flow {
             None => run.queue.schedule(number, arrival, ARRIVAL_OR_STEP),
         }
         if run.model.composition.late == Late::CancelStale {
-            self.order.push_back((number, index, task.version));
+            self.remember(number, index, task.edition.version);
         }
         Ok(())
     }
 
+    /// Puts down a computation in the order in which they were begun. Those that are over are forgotten when they are many.
+    fn remember(&mut self, number: u32, index: u64, version: u64) {
+        if self.order.len() > 2 * self.standings.len() + 64 {
+            let standings = &self.standings;
+            self.order.retain(|&(number, index, _)| is_under_way(&standings[number as usize], index));
+        }
+        self.order.push_back((number, index, version));
+    }
+
     /// The gradient that a worker has under way, as far as it is known now.
-    fn under_way(&self, run: &Simulation, number: u32) -> Gradient {
+    pub(super) fn under_way(&self, run: &Simulation, number: u32) -> Gradient {
         let (worker, standing) = (&run.workers[number as usize], &self.standings[number as usize]);
         let received = worker.read + standing.wait + worker.download;
         let mut gradient = run.gradient(number);
@@ -215,7 +219,10 @@ impl Flow {
             gradient,
             slot: run.workers[number as usize].slot,
             batch: self.standings[number as usize].batch,
+            batches: self.standings[number as usize].batches_read,
+            discount: 1.0,
             since: run.now,
+            stepped_nanos: 0,
         };
         self.free(run, number);
         self.server.waiting.push_back(held);
@@ -270,6 +277,7 @@ impl Flow {
             Fate::Dropped => standing.dropped += 1,
             _ => standing.cancelled += 1,
         }
+        run.in_vain += 1;
         run.ledger.end(gradient);
         run.snapshots.release(slot);
         observer.not_applied(gradient)
@@ -309,8 +317,7 @@ impl Flow {
     pub fn on_served(&mut self, run: &mut Simulation, observer: &mut impl Observer) -> Result<()> {
         if let Some((mut held, begun)) = self.server.serving.take() {
             held.gradient.causes.service = run.now.since(begun);
-            held.since = run.now;
-            self.server.was_busy(run.now.since(begun));
+            self.server.end_service(begun, run.now);
             self.receive(run, held, observer)?;
         }
         self.serve(run, observer)?;
@@ -324,12 +331,12 @@ impl Flow {
         match refusal {
             Some(fate) => self.refuse(run, &held, fate, observer)?,
             None => {
-                if let Some(mut evicted) = self.server.hold(held) {
+                if let Some(mut evicted) = self.server.hold(held, run.now) {
                     self.server.waited(&mut evicted, run.now);
                     self.refuse(run, &evicted, Fate::Dropped, observer)?;
                     self.pacer.used(evicted.gradient.worker, &mut self.starts);
                 }
-                self.step_if_ready(run, false, observer)?;
+                self.step_if_ready(run, observer)?;
                 if self.server.stepping.is_some() && !self.buffers {
                     // Its worker goes on when the step is over, and reads the version that includes its own update.
                     self.awaits_step = Some(number);
@@ -354,11 +361,13 @@ impl Flow {
     fn refuse(&mut self, run: &mut Simulation, held: &Held, fate: Fate, observer: &mut impl Observer) -> Result<()> {
         let gradient = Gradient { fate, version_applied: run.version, ended: run.now, ..held.gradient };
         match run.model.composition.admit.otherwise {
-            Otherwise::Fail if fate == Fate::Rejected => run.ended = Some(Ended::Stale),
+            Otherwise::Fail if fate == Fate::Rejected => {
+                run.ended.get_or_insert(Ended::Stale);
+            }
             Otherwise::Recompute if fate == Fate::Rejected => self.again.push_back(held.batch),
             _ => {}
         }
-        self.pacer.refund();
+        self.pacer.refund(&mut self.starts);
         self.end(run, &gradient, held.slot, observer)
     }
 
@@ -397,8 +406,7 @@ impl Flow {
                         break;
                     }
                     self.order.pop_front();
-                    let standing = &self.standings[number as usize];
-                    if standing.phase == Phase::Busy && standing.begun == index + 1 {
+                    if is_under_way(&self.standings[number as usize], index) {
                         self.stop(run, number, observer)?;
                         self.starts.push(number);
                     }
@@ -407,70 +415,6 @@ impl Flow {
         }
         Ok(())
     }
-
-    /// All gradients that have not ended.
-    pub fn in_flight(&self, run: &Simulation) -> Vec<Gradient> {
-        let at_server = self.server.all(run.now).into_iter().map(|gradient| Gradient {
-            version_applied: run.version,
-            ended: run.now,
-            fate: Fate::InFlight,
-            ..gradient
-        });
-        let busy =
-            (0..self.standings.len() as u32).filter(|&number| self.standings[number as usize].phase == Phase::Busy);
-        let busy = busy.map(|number| unfinished(self.under_way(run, number), Fate::InFlight));
-        let waiting = self.tasks.iter().enumerate().flat_map(|(number, tasks)| {
-            tasks.iter().map(move |task| {
-                let mut gradient = run.gradient(number as u32);
-                gradient.read = task.read;
-                gradient.version_read = task.version;
-                [gradient.received, gradient.computed, gradient.arrived] = [Time::MAX; 3];
-                gradient.causes = super::Causes { queue: run.now.since(task.read), ..super::Causes::default() };
-                Gradient { fate: Fate::InFlight, ..gradient }
-            })
-        });
-        at_server.chain(busy).chain(waiting).collect()
-    }
-
-    /// Sums over the run so far.
-    pub fn totals(&self, run: &Simulation) -> Totals {
-        let since = [self.server.serving.map(|(_, since)| since), self.server.stepping];
-        let running = since.into_iter().flatten().map(|since| run.now.since(since).nanos());
-        Totals {
-            lag_in_flight: self.lag_in_flight,
-            lag_batches: self.lag_batches,
-            busy_nanos: self.server.busy_nanos + running.sum::<u64>(),
-        }
-    }
-
-    /// The books of one worker.
-    pub fn books(&self, run: &Simulation, number: usize) -> Books {
-        let (tally, standing) = (&run.workers[number].tally, &self.standings[number]);
-        let mut books = Books::of(tally, 1.0);
-        books.fates[Fate::Dropped as usize] = standing.dropped;
-        books.fates[Fate::Cancelled as usize] = standing.cancelled;
-        books.fates[Fate::InFlight as usize] = standing.in_flight;
-        books.weight = standing.weight;
-        let free = if standing.phase == Phase::Free { run.now.since(standing.since) } else { Span::ZERO };
-        books.waited = standing.waited + free;
-        books
-    }
-}
-
-/// A gradient whose worker has not finished it: its causes are where the time went so far.
-pub fn unfinished(gradient: Gradient, fate: Fate) -> Gradient {
-    let mut left = gradient.ended.since(gradient.read);
-    let mut take = |part: Span| {
-        let taken = part.min(left);
-        left = left - taken;
-        taken
-    };
-    let mut causes = gradient.causes;
-    causes.queue = take(causes.queue);
-    causes.download = take(causes.download);
-    causes.compute = take(causes.compute);
-    causes.upload = take(causes.upload);
-    Gradient { fate, causes, ..gradient }
 }
 
 /// The queue's key for what is not a worker's event.
@@ -485,5 +429,14 @@ pub fn later(run: &mut Simulation, id: DelayId, stream: crate::kernel::Stream, i
     then.ok_or_else(|| errors::clock_ended("the server", "server", run.now))
 }
 
-/// The keys must fit into the queue.
-const _: () = assert!(KEYS < Queue::MAX_KEYS);
+/// Whether the computation of a worker with that number is not over.
+fn is_under_way(standing: &Standing, index: u64) -> bool {
+    standing.phase == Phase::Busy && standing.begun == index + 1
+}
+
+/// The data that wait longest to be computed again by a worker like this one: others see other data, or take other steps on them.
+fn take_again(again: &mut VecDeque<(u32, u64)>, members: &[Member], number: u32) -> Option<(u32, u64)> {
+    let kind = |number: u32| (members[number as usize].class, members[number as usize].local_steps);
+    let place = again.iter().position(|&(owner, _)| kind(owner) == kind(number))?;
+    again.remove(place)
+}

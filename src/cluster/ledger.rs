@@ -59,7 +59,7 @@ impl Books {
 }
 
 /// The sums behind the conservation law, over all workers. Those of 64 bits cannot overflow: a queue has fewer than 2⁴⁰
-/// events and 2²¹ keys, so that no sum of lags exceeds 2⁶¹.
+/// events, and there are never more than 2²² gradients, so that no sum of lags exceeds 2⁶².
 #[derive(Debug, Default)]
 pub struct Ledger {
     /// Gradients in flight: snapshots held.
@@ -68,7 +68,7 @@ pub struct Ledger {
     exposure: i64,
     /// Σ lag in versions of every gradient when it ended.
     ended_lag: i64,
-    /// Σ over steps of the lags outstanding just after them, and of the number of gradients then in flight.
+    /// Σ over steps (those of one event together) of the lags outstanding just after them, and of the number of gradients then in flight.
     glimpsed: (i128, u64),
 }
 
@@ -115,7 +115,7 @@ impl Ledger {
         self.exposure += self.in_flight as i64;
     }
 
-    /// A look at what is in flight, after a step and after whoever it let go has read.
+    /// A look at what is in flight, after the steps of one instant and after whoever they let go has read.
     #[inline(always)]
     pub fn glimpse(&mut self) {
         self.glimpsed.0 += i128::from(self.exposure - self.ended_lag);

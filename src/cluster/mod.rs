@@ -1,5 +1,6 @@
 //! The model: workers, network and server on the virtual clock, and the life of every gradient.
 
+mod account;
 mod engine;
 mod errors;
 mod flow;
@@ -13,8 +14,9 @@ mod step;
 mod work;
 mod worker;
 
+pub use account::Totals;
 pub use engine::{Ended, Simulation};
-pub use flow::Totals;
+pub use flow::MAX_WORKERS;
 pub use gradient::{CAUSES, Causes, FATES, Fate, Gradient};
 pub use ledger::{Books, Ledger};
 pub use model::{DelayId, Legs, Member, Model, Publish, Serving, Stop, purpose};
@@ -57,7 +59,8 @@ pub struct Step<'a> {
     pub updates: u64,
     /// The parameters that the gradient was computed at.
     pub read: &'a [f64],
-    /// The gradient as it was pushed: with noise and weight, before the optimiser.
+    /// What the optimiser was given: the gradient as it was pushed, with noise and weight; or what was made of several, each
+    /// already seen by the transforms that know its lag.
     pub pushed: &'a [f64],
     /// The server's parameters just before the step.
     pub before: &'a [f64],

@@ -74,7 +74,7 @@ pub struct Member {
     pub legs: Legs,
     /// The time of its request for a snapshot, without which it gets the next with the answer to its push.
     pub request: DelayId,
-    /// How long after the read it gives up on a gradient.
+    /// How long after it began on a gradient it gives up.
     pub gives_up: Option<Span>,
     /// How many gradients it computes from one read to the next push.
     pub local_steps: u32,
@@ -99,7 +99,7 @@ impl Publish {
 pub struct Serving {
     /// The time to take in one gradient, one at a time.
     pub service: DelayId,
-    /// The time of a whole optimiser step, during which gradients are taken in, but not used.
+    /// The time of a whole optimiser step, during which no gradient is taken in, unless into a buffer beside the server.
     pub step: DelayId,
     /// When workers see its steps.
     pub publish: Publish,

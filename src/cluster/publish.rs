@@ -5,39 +5,65 @@ use super::flow::{Flow, Key, key, later};
 use super::model::{DelayId, Publish, purpose};
 use crate::error::Result;
 
-/// The version that workers read, and the next one on its way.
+/// A version that can be read.
+#[derive(Clone, Copy, Debug)]
+pub struct Edition {
+    /// Where its parameters are.
+    pub slot: u32,
+    /// Its number.
+    pub version: u64,
+    /// Batches used up when it was the newest.
+    pub batches: u64,
+}
+
+/// The version that workers read, and those on their way.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Published {
-    /// Its slot and version; `None` while it is the server's own.
-    pub current: Option<(u32, u64)>,
-    /// The same of the next one.
-    coming: Option<(u32, u64)>,
-    /// Whether there is a newer one to follow that.
-    again: bool,
+    /// What workers read; `None` while it is the server's newest.
+    current: Option<Edition>,
+    /// What they will read next.
+    coming: Option<Edition>,
+    /// The newest of those that are to follow.
+    next: Option<Edition>,
     /// The number of the next delay.
     times: u64,
 }
 
 impl Flow {
-    /// After a step: lets workers see it, now or later.
+    /// What a worker reads now; it holds the snapshot from then on.
+    pub fn read(&self, run: &mut Simulation) -> Edition {
+        match self.published.current {
+            Some(edition) => Edition { slot: run.snapshots.share(edition.slot), ..edition },
+            None => self.newest(run),
+        }
+    }
+
+    fn newest(&self, run: &mut Simulation) -> Edition {
+        Edition { slot: run.snapshots.hold(), version: run.version, batches: self.server.batches }
+    }
+
+    /// Before the first step, where workers do not always see the newest version.
+    pub fn publish_first(&mut self, run: &mut Simulation) {
+        if run.model.server.publish != Publish::ALWAYS && self.published.current.is_none() {
+            self.published.current = Some(self.newest(run));
+        }
+    }
+
+    /// After a step: lets workers see it, now or later, if it is one of those that they see.
     pub fn publish(&mut self, run: &mut Simulation) -> Result<()> {
         let publish = run.model.server.publish;
         if publish == Publish::ALWAYS || !run.updates.is_multiple_of(publish.every) {
             return Ok(());
         }
-        self.published.again = self.published.coming.is_some();
-        if self.published.again { Ok(()) } else { self.send_out(run) }
-    }
-
-    /// Before the first step, where workers do not always see the current version.
-    pub fn publish_first(&mut self, run: &mut Simulation) {
-        if run.model.server.publish != Publish::ALWAYS && self.published.current.is_none() {
-            self.published.current = Some((run.snapshots.hold(), run.version));
+        let newest = self.newest(run);
+        if let Some(overtaken) = self.published.next.replace(newest) {
+            run.snapshots.release(overtaken.slot);
         }
+        if self.published.coming.is_none() { self.send_out(run) } else { Ok(()) }
     }
 
     fn send_out(&mut self, run: &mut Simulation) -> Result<()> {
-        self.published.coming = Some((run.snapshots.hold(), run.version));
+        self.published.coming = self.published.next.take();
         let id = run.model.server.publish.delay;
         if id == DelayId::NONE {
             return self.on_published(run);
@@ -51,9 +77,9 @@ impl Flow {
 
     /// Workers now read a newer version.
     pub fn on_published(&mut self, run: &mut Simulation) -> Result<()> {
-        if let Some((slot, _)) = std::mem::replace(&mut self.published.current, self.published.coming.take()) {
-            run.snapshots.release(slot);
+        if let Some(old) = std::mem::replace(&mut self.published.current, self.published.coming.take()) {
+            run.snapshots.release(old.slot);
         }
-        if std::mem::take(&mut self.published.again) { self.send_out(run) } else { Ok(()) }
+        if self.published.next.is_some() { self.send_out(run) } else { Ok(()) }
     }
 }

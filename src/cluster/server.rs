@@ -17,8 +17,14 @@ pub struct Held {
     pub batch: (u32, u64),
     /// The version that decides whether it is late.
     pub base: u64,
+    /// Batches used up when its snapshot was the newest.
+    pub batches: u64,
+    /// The factor on it by its lag.
+    pub discount: f64,
     /// When it came to where it waits now.
     pub since: Time,
+    /// How long the server had been stepping until then, in nanoseconds.
+    pub stepped_nanos: u64,
 }
 
 /// What the server holds.
@@ -39,22 +45,24 @@ pub struct Server {
     distinct: u32,
     /// Those of the steps under way.
     pub batch: VecDeque<Held>,
-    /// When the batch was taken, and the step under way was begun.
-    pub taken: Time,
+    /// When the step under way was begun.
     pub stepping: Option<Time>,
-    /// Gradients in each step of the batch.
-    pub part: usize,
+    /// How many gradients the batch had, and in how many steps they are used; how many of these are over.
+    taken: u64,
+    parts: u64,
+    parts_done: u64,
     /// Batches used up.
     pub batches: u64,
     /// Steps that took time: the number of the next step time.
     pub timed_steps: u64,
-    /// When the last step ended.
-    pub free_since: Time,
+    /// Whether a deadline is over, but the server was not free.
+    pub is_due: bool,
+    /// How long it was stepping, and how long it was taking in gradients, in nanoseconds.
+    stepped_nanos: u64,
+    served_nanos: u64,
     /// Workers that have not had their step in this round of a table.
     round: Vec<bool>,
     round_left: u32,
-    /// How long it was busy, in nanoseconds.
-    pub busy_nanos: u64,
 }
 
 impl Server {
@@ -71,20 +79,23 @@ impl Server {
             of_worker: vec![0; workers as usize],
             distinct: 0,
             batch: VecDeque::with_capacity(workers as usize),
-            taken: Time::ZERO,
             stepping: None,
-            part: 1,
+            taken: 0,
+            parts: 1,
+            parts_done: 0,
             batches: 0,
             timed_steps: 0,
-            free_since: Time::ZERO,
+            is_due: false,
+            stepped_nanos: 0,
+            served_nanos: 0,
             round: vec![false; table],
             round_left: 0,
-            busy_nanos: 0,
         }
     }
 
     /// Puts a gradient with those that wait for a step; names the one that had to make room for it.
-    pub fn hold(&mut self, held: Held) -> Option<Held> {
+    pub fn hold(&mut self, held: Held, now: Time) -> Option<Held> {
+        let held = Held { since: now, stepped_nanos: self.stepped_nanos(now), ..held };
         let full = self.rule.capacity.is_some_and(|most| self.buffer.len() as u64 >= most.get());
         let evicted = if full { self.remove(0) } else { None };
         let count = &mut self.of_worker[held.gradient.worker as usize];
@@ -103,32 +114,61 @@ impl Server {
         Some(held)
     }
 
-    /// Whether there is enough for a step; `deadline` says that the time is up.
-    fn is_ready(&self, deadline: bool) -> bool {
+    /// Whether there is enough for a step.
+    pub fn is_ready(&self) -> bool {
         match self.rule.after {
             After::Gradients(count) => self.buffer.len() as u64 >= count.get(),
             After::Workers(count) => u64::from(self.distinct) >= count.get(),
             After::All => self.distinct == self.workers,
-            After::Deadline(_) => self.distinct == self.workers || (deadline && !self.buffer.is_empty()),
+            After::Deadline(_) => self.distinct == self.workers || (self.is_due && !self.buffer.is_empty()),
             After::Table if self.round_left == 0 => self.distinct == self.workers,
             After::Table => self.buffer.back().is_some_and(|held| self.round[held.gradient.worker as usize]),
         }
     }
 
-    /// Takes the gradients of the next step out of the buffer, if there are enough; `deadline` says that the time is up.
-    pub fn take(&mut self, deadline: bool, now: Time) -> bool {
-        if !self.is_ready(deadline) {
-            return false;
-        }
+    /// Takes the gradients of the next step, or of the next few, out of the buffer.
+    pub fn take(&mut self, now: Time) {
         match self.rule.after {
             After::Gradients(count) => (0..count.get()).for_each(|_| self.take_one()),
             After::Workers(_) | After::All | After::Deadline(_) => self.take_all(),
             After::Table => self.take_round(),
         }
-        let parts = self.rule.parts.get().min(self.batch.len() as u64).max(1) as usize;
-        self.part = self.batch.len().div_ceil(parts);
-        self.taken = now;
-        true
+        for place in 0..self.batch.len() {
+            let mut held = self.batch[place];
+            self.waited(&mut held, now);
+            self.batch[place] = held;
+        }
+        self.is_due = false;
+        self.taken = self.batch.len() as u64;
+        self.parts = self.rule.parts.get().min(self.taken).max(1);
+        self.parts_done = 0;
+    }
+
+    /// How many gradients the step under way uses: parts differ by one at most.
+    pub fn part(&self) -> usize {
+        let upto = |part: u64| self.taken * part / self.parts;
+        ((upto(self.parts_done + 1) - upto(self.parts_done)) as usize).min(self.batch.len())
+    }
+
+    /// The step under way is over, and with it perhaps the batch.
+    pub fn end_step(&mut self, begun: Time, now: Time) {
+        self.stepped_nanos += now.since(begun).nanos();
+        self.parts_done += 1;
+    }
+
+    /// The gradient that was being taken in is in.
+    pub fn end_service(&mut self, begun: Time, now: Time) {
+        self.served_nanos += now.since(begun).nanos();
+    }
+
+    /// How long it was stepping until now, in nanoseconds.
+    pub fn stepped_nanos(&self, now: Time) -> u64 {
+        self.stepped_nanos + self.stepping.map_or(0, |begun| now.since(begun).nanos())
+    }
+
+    /// How long it was taking in gradients until now, in nanoseconds.
+    pub fn served_nanos(&self, now: Time) -> u64 {
+        self.served_nanos + self.serving.map_or(0, |(_, begun)| now.since(begun).nanos())
     }
 
     fn take_one(&mut self) {
@@ -166,14 +206,14 @@ impl Server {
         self.round_left + 1 == self.workers
     }
 
-    /// Puts down where the time went of a gradient in the buffer, until it was taken at `taken`: to the queue while the server
-    /// was stepping with others, to waiting for others while it was free.
-    pub fn waited(&self, held: &mut Held, taken: Time) {
-        let free = self.free_since.clamp(held.since, taken);
-        let free = if self.stepping.is_some() { taken } else { free };
-        held.gradient.causes.queue += free.since(held.since);
-        held.gradient.causes.hold = taken.since(free);
-        held.since = taken;
+    /// Puts down where the time went of a gradient in the buffer, until `now`: to the queue while the server was stepping with
+    /// others, to waiting for others while it was free.
+    pub fn waited(&self, held: &mut Held, now: Time) {
+        let queue = Span::from_nanos(self.stepped_nanos(now) - held.stepped_nanos);
+        held.gradient.causes.queue += queue;
+        held.gradient.causes.hold += now.since(held.since) - queue;
+        held.since = now;
+        held.stepped_nanos = self.stepped_nanos(now);
     }
 
     /// Everything at the server that has not ended, with where the time went until `now`.
@@ -192,7 +232,7 @@ impl Server {
             add(held, Span::ZERO, now.since(*begun));
         }
         for (place, held) in self.batch.iter().enumerate() {
-            let begun = self.stepping.filter(|_| place < self.part).unwrap_or(now);
+            let begun = self.stepping.filter(|_| place < self.part()).unwrap_or(now);
             add(held, begun.since(held.since), now.since(begun));
         }
         for mut held in self.buffer.iter().copied() {
@@ -200,10 +240,5 @@ impl Server {
             add(&held, Span::ZERO, Span::ZERO);
         }
         all
-    }
-
-    /// Adds to the time that the server was busy.
-    pub fn was_busy(&mut self, span: Span) {
-        self.busy_nanos += span.nanos();
     }
 }

@@ -5,28 +5,35 @@ use super::flow::{Flow, Key, key, later};
 use super::gradient::Gradient;
 use super::model::{DelayId, purpose};
 use super::snapshots::Snapshots;
-use super::work::{Problem, Sum};
+use super::work::Problem;
 use super::{Observer, Step};
 use crate::error::Result;
 use crate::kernel::{Span, Time};
 use crate::optimiser::Context;
 use crate::protocol::{After, Late, Mean};
 
+/// What a step adds up.
+#[derive(Default)]
+struct Sum {
+    /// Of weights.
+    weight: f64,
+    /// How many gradients.
+    count: u64,
+}
+
 impl Flow {
     /// Steps as often as there are enough gradients. A step that takes time goes on while others come in.
-    pub fn step_if_ready(&mut self, run: &mut Simulation, deadline: bool, observer: &mut impl Observer) -> Result<()> {
-        while run.ended.is_none() && self.server.stepping.is_none() {
-            if run.model.composition.admit.most_s.is_some() {
+    pub fn step_if_ready(&mut self, run: &mut Simulation, observer: &mut impl Observer) -> Result<()> {
+        let ages = run.model.composition.admit.most_s.is_some();
+        while run.ended.is_none() && self.server.stepping.is_none() && self.server.is_ready() {
+            if ages {
+                // What has become too old by waiting is found when it would be used.
                 self.refuse_held(run, observer)?;
+                if run.ended.is_some() || !self.server.is_ready() {
+                    return Ok(());
+                }
             }
-            if !self.server.take(deadline, run.now) {
-                return Ok(());
-            }
-            for place in 0..self.server.batch.len() {
-                let mut held = self.server.batch[place];
-                self.server.waited(&mut held, run.now);
-                self.server.batch[place] = held;
-            }
+            self.server.take(run.now);
             self.begin_step(run, observer)?;
         }
         Ok(())
@@ -53,19 +60,39 @@ impl Flow {
         {
             self.pacer.done(worker, false, &mut self.starts);
         }
-        self.step_if_ready(run, false, observer)?;
+        self.step_if_ready(run, observer)?;
         self.serve(run, observer)?;
         self.start_all(run)
     }
 
-    /// The time for a step is up: it is taken with what there is.
+    /// The time for a step is up: it is taken with what there is, as soon as the server is free. The next deadline begins with
+    /// that step, or now if nothing has come.
     pub fn on_deadline(&mut self, run: &mut Simulation, observer: &mut impl Observer) -> Result<()> {
-        let before = run.updates;
-        self.step_if_ready(run, true, observer)?;
-        if run.updates == before {
-            self.set_deadline(run);
+        if self.server.stepping.is_some() {
+            // The end of that step lets the next deadline begin.
+            return Ok(());
+        }
+        self.server.is_due = true;
+        if self.server.serving.is_none() {
+            let before = run.updates;
+            self.step_if_ready(run, observer)?;
+            if run.updates == before && self.server.stepping.is_none() {
+                self.server.is_due = false;
+                self.pass_deadlines(run);
+            }
         }
         self.start_all(run)
+    }
+
+    /// Nothing has come by a deadline: the next one that matters is the first after the next event. If there is none, nothing will
+    /// ever come.
+    fn pass_deadlines(&mut self, run: &mut Simulation) {
+        let After::Deadline(seconds) = run.model.composition.step.after else { return };
+        let Some(next) = run.queue.peek() else { return };
+        let length = Span::from_seconds(seconds.get()).unwrap_or(Span::MAX).nanos();
+        let passed = next.time.since(run.now).nanos().div_ceil(length).max(1);
+        let then = run.now.checked_add(Span::from_nanos(passed.saturating_mul(length).min(Span::MAX.nanos())));
+        run.queue.schedule(key(run, Key::Deadline), then.unwrap_or(Time::MAX), TIME_IS_UP);
     }
 
     /// Lets the time until the next deadline begin.
@@ -79,7 +106,7 @@ impl Flow {
     fn complete_step(&mut self, run: &mut Simulation, observer: &mut impl Observer) -> Result<()> {
         self.publish_first(run);
         let begun = self.server.stepping.take().unwrap_or(run.now);
-        let count = self.server.part.min(self.server.batch.len());
+        let count = self.server.part();
         self.describe(run, begun, count);
         let inspected = observer.wants_inspection(run.updates + 1);
         if inspected && observer.wants_optimiser(run.updates + 1) {
@@ -93,8 +120,7 @@ impl Flow {
             run.optimiser_before = None;
         }
         run.check_end(sound);
-        self.server.was_busy(run.now.since(begun));
-        self.server.free_since = run.now;
+        self.server.end_step(begun, run.now);
         for _ in 0..count {
             let Some(held) = self.server.batch.pop_front() else { break };
             run.snapshots.release(held.slot);
@@ -138,7 +164,8 @@ impl Flow {
             };
             gradient.multiplicity = (alike(|a, b| a <= b) - alike(|a, b| a < b)) as u32;
             if let Some(discount) = admit.discount {
-                gradient.weight *= discount.factor(gradient.lag_versions(), gradient.lag().seconds());
+                held.discount = discount.factor(gradient.lag_versions(), gradient.lag().seconds());
+                gradient.weight *= held.discount;
             }
         }
     }
@@ -163,11 +190,16 @@ impl Flow {
             };
             let local_steps = u64::from(run.model.workers[gradient.worker as usize].local_steps);
             self.workshop.compute(&problem, &held, local_steps, &mut self.pushed);
+            // What its class weighs is part of what a worker pushes; what its lag is worth comes after.
+            let class_weight = run.workers[gradient.worker as usize].weight;
+            if class_weight != 1.0 {
+                self.pushed.iter_mut().for_each(|g| *g *= class_weight);
+            }
             let context = context(run.updates, &run.snapshots, gradient, held.slot);
             run.model.optimiser.transform_gradient(&mut self.pushed, &context);
-            let factor = gradient.weight;
+            let factor = held.discount;
             if let Some(table) = &mut self.table {
-                table.add(gradient.worker as usize, factor, &self.pushed);
+                table.add(gradient.worker as usize, &self.pushed);
             } else if place == 0 {
                 run.update
                     .iter_mut()
@@ -176,12 +208,12 @@ impl Flow {
             } else {
                 crate::vector::add_scaled(&mut run.update, factor, &self.pushed);
             }
-            sum.weight += factor;
+            sum.weight += gradient.weight;
             sum.count += 1;
             lag = lag.max((gradient.lag_versions(), gradient.lag()));
         }
-        match &self.table {
-            Some(table) => table.mean(&mut run.update),
+        match &mut self.table {
+            Some(table) => table.step(&mut run.update),
             None => self.divide(run, &sum),
         }
         if inspected {
@@ -211,8 +243,6 @@ impl Flow {
 
     /// The gradients have ended, and the server is one version on.
     fn close_books(&mut self, run: &mut Simulation, count: usize, observer: &mut impl Observer) {
-        let parts = run.model.composition.step.parts.get();
-        let start = run.model.start_version;
         for held in self.server.batch.iter().take(count) {
             let gradient = &held.gradient;
             let tally = &mut run.workers[gradient.worker as usize].tally;
@@ -225,16 +255,14 @@ impl Flow {
             // A table gives every worker the same part in each step, however many gradients it sent.
             standing.weight += if self.table.is_some() { 0.0 } else { gradient.weight };
             self.lag_in_flight += gradient.lag_versions_in_flight();
-            let batches = |version: u64| ((version - start) / parts) as i64;
-            self.lag_batches += batches(gradient.version_applied) - batches(gradient.version_read);
+            self.nanos_in_flight += u128::from(gradient.arrived.since(gradient.read).nanos());
+            self.lag_batches += (self.server.batches - held.batches) as i64;
             run.ledger.end(gradient);
             observer.applied(gradient);
         }
-        if self.table.is_some() {
-            self.standings.iter_mut().for_each(|standing| standing.weight += 1.0);
-        }
         run.version += 1;
         run.updates += 1;
+        run.in_vain = 0;
         run.ledger.step();
         self.stepped = true;
     }

@@ -1,4 +1,5 @@
-//! What a worker computes, done when its result is used: it depends on nothing but what the worker read, and on its data.
+//! What a worker computes, done when its result is used: it depends on nothing but what the worker read, its data and, where it
+//! sends its parameters or is pulled, where the server is then.
 
 use super::server::Held;
 use super::snapshots::Snapshots;
@@ -93,47 +94,50 @@ fn descend(
     }
 }
 
-/// The sum, or mean, of what a step uses.
-#[derive(Debug, Default)]
-pub struct Sum {
-    /// Of weights.
-    pub weight: f64,
-    /// How many.
-    pub count: u64,
-}
-
-/// The table of a step a worker and round: the sum and number of each worker's gradients.
+/// The table of a step a worker and round: the sum and number of each worker's gradients, and the mean over workers of the
+/// means of theirs.
 #[derive(Debug)]
 pub struct Table {
     sums: Vec<f64>,
     counts: Vec<u64>,
+    mean: Vec<f64>,
+    steps: u64,
 }
 
 impl Table {
     /// An empty one.
     pub fn new(workers: usize, dimension: usize) -> Table {
-        Table { sums: vec![0.0; workers * dimension], counts: vec![0; workers] }
+        Table { sums: vec![0.0; workers * dimension], counts: vec![0; workers], mean: vec![0.0; dimension], steps: 0 }
     }
 
     /// Forgets the round before.
     pub fn clear(&mut self) {
         self.sums.fill(0.0);
         self.counts.fill(0);
+        self.mean.fill(0.0);
     }
 
     /// Adds a gradient of `worker`.
-    pub fn add(&mut self, worker: usize, factor: f64, gradient: &[f64]) {
-        let at = worker * gradient.len();
-        add_scaled(&mut self.sums[at..at + gradient.len()], factor, gradient);
+    pub fn add(&mut self, worker: usize, gradient: &[f64]) {
+        let (before, at) = (self.counts[worker].max(1) as f64, worker * gradient.len());
         self.counts[worker] += 1;
+        let (after, workers) = (self.counts[worker] as f64, self.counts.len() as f64);
+        let sums = &mut self.sums[at..at + gradient.len()];
+        for ((mean, sum), g) in self.mean.iter_mut().zip(sums).zip(gradient) {
+            let old = *sum / before;
+            *sum += g;
+            *mean += (*sum / after - old) / workers;
+        }
     }
 
-    /// Writes the mean over workers of their means to `mean` (Maranjyan and Richtárik, 2025, "Ringleader ASGD", equation 3).
-    pub fn mean(&self, mean: &mut [f64]) {
-        mean.fill(0.0);
-        let workers = self.counts.len() as f64;
-        for (sum, &count) in self.sums.chunks_exact(mean.len()).zip(&self.counts) {
-            add_scaled(mean, 1.0 / (count.max(1) as f64 * workers), sum);
-        }
+    /// Writes the mean over workers of their means to `update` (Maranjyan and Richtárik, 2025, "Ringleader ASGD", equation 3).
+    pub fn step(&mut self, update: &mut [f64]) {
+        self.steps += 1;
+        update.copy_from_slice(&self.mean);
+    }
+
+    /// How many steps it made, each with the same part of every worker.
+    pub fn steps(&self) -> u64 {
+        self.steps
     }
 }

@@ -122,6 +122,8 @@ pub struct Standing {
     pub batches: u64,
     /// The data of the one under way: a worker, and a number.
     pub batch: (u32, u64),
+    /// Batches that the server had used up when what it read was the newest.
+    pub batches_read: u64,
     /// How long its task had waited for it.
     pub wait: Span,
     /// Gradients that it has not ended.

@@ -80,6 +80,12 @@ impl Span {
         (0.0..=Span::MAX.0 as f64).contains(&nanos).then_some(Span(nanos as u64))
     }
 
+    /// So many nanoseconds, which must be the sum or difference of spans.
+    #[inline]
+    pub fn from_nanos(nanos: u64) -> Span {
+        Span(nanos)
+    }
+
     /// Its nanoseconds.
     #[inline]
     pub fn nanos(self) -> u64 {

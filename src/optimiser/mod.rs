@@ -193,7 +193,7 @@ pub const CATALOGUE: &[Entry] = &[
     ),
     entry(
         "Discount",
-        "u ← s(lag) · u: Inverse, Polynomial, Hinge, HalfLife or Cutoff",
+        "u ← s(lag) · u: Inverse, Polynomial, Hinge, Capped, HalfLife or Cutoff",
         "Discount(Polynomial(exponent: 0.5))",
     ),
     entry("ClipByLag", "u ← u · min(1, norm / ((1 + τ)‖u‖)), for a lag of τ versions", "ClipByLag(norm: 10.0)"),

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// Every name that a run may write; what a run before left under one of these is replaced or removed.
-const NAMES: [&str; 8] = [
+const NAMES: [&str; 9] = [
     "lag_histogram.parquet",
     "lag_joint.parquet",
     "lag_causes.parquet",
@@ -17,6 +17,7 @@ const NAMES: [&str; 8] = [
     "trajectory.parquet",
     GRADIENTS,
     SCENARIO,
+    "cells.parquet",
     // Last, so that a summary is never newer than what it sums up.
     "summary.parquet",
 ];
@@ -74,7 +75,7 @@ impl Folder {
     /// If it cannot be written.
     #[cfg(feature = "parquet")]
     pub fn write(&self, table: &Table, stamp: &Stamp) -> Result<()> {
-        super::parquet::write(&self.staged(table.file), table, stamp)
+        super::parquet::write(&self.staged(&table.file), table, stamp)
     }
 
     /// Without Parquet there is nothing to write tables with.
@@ -84,7 +85,7 @@ impl Folder {
     #[cfg(not(feature = "parquet"))]
     pub fn write(&self, table: &Table, _: &Stamp) -> Result<()> {
         let reason = "this laggard was built without Parquet; build it with the feature `parquet`, or use --json";
-        Err(Error::Table { path: self.path.join(table.file), reason: reason.to_owned() })
+        Err(Error::Table { path: self.path.join(&*table.file), reason: reason.to_owned() })
     }
 
     /// Writes a text file.

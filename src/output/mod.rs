@@ -5,12 +5,14 @@ mod folder;
 mod parquet;
 mod rows;
 mod stamp;
+mod sweep;
 mod table;
 mod tables;
 
 pub use folder::Folder;
 pub use rows::{GradientFile, NoRows};
 pub use stamp::Stamp;
+pub use sweep::SweepFolder;
 pub use table::{Column, Table, Values};
 pub use tables::{summary_numbers, summary_table, tables};
 

@@ -39,7 +39,7 @@ fn batch(rows: &[GradientRow], classes: &[String]) -> Table {
         Column::whole("version_applied", "version", whole(|row| row.gradient.version_applied)),
         Column {
             name: "lag_versions".to_owned(),
-            unit: "versions",
+            unit: "versions".into(),
             values: Values::Signed(rows.iter().map(|row| row.gradient.lag_versions()).collect()),
         },
         Column::number("lag_s", "s", seconds(|row| row.gradient.lag().seconds())),
@@ -67,9 +67,9 @@ fn batch(rows: &[GradientRow], classes: &[String]) -> Table {
         Column::text("fate", rows.iter().map(|row| row.gradient.fate.name().to_owned()).collect()),
     ]);
     for (_, name, nanos) in instants {
-        columns.push(Column { name: name.to_owned(), unit: "ns", values: Values::MaybeWhole(nanos) });
+        columns.push(Column { name: name.to_owned(), unit: "ns".into(), values: Values::MaybeWhole(nanos) });
     }
-    Table { file: super::GRADIENTS, columns }
+    Table { file: super::GRADIENTS.into(), columns }
 }
 
 #[cfg(feature = "parquet")]

@@ -70,7 +70,7 @@ pub fn summary_table(summary: &Summary) -> Table {
         Column::text("fingerprint", vec![format!("{:016x}", s.fingerprint)]),
         Column::text("ended", vec![s.ended.name().to_owned()]),
     ]);
-    Table { file: "summary.parquet", columns }
+    Table { file: "summary.parquet".into(), columns }
 }
 
 /// One row for each class, unit and bin that is not empty.
@@ -102,7 +102,7 @@ fn histogram_table(lags: &Lags, model: &Model, classes: &[String]) -> Table {
         Column::whole("count", "gradients", count),
         Column::number("weight", "sum of factors", weight),
     ];
-    Table { file: "lag_histogram.parquet", columns }
+    Table { file: "lag_histogram.parquet".into(), columns }
 }
 
 fn joint_table(lags: &Lags) -> Table {
@@ -116,7 +116,7 @@ fn joint_table(lags: &Lags) -> Table {
         Column::number("seconds_upper", "s; exclusive", column(|cell| (cell.nanos.1 + 1) as f64 / 1e9)),
         Column::whole("count", "gradients", cells.iter().map(|cell| cell.count).collect()),
     ];
-    Table { file: "lag_joint.parquet", columns }
+    Table { file: "lag_joint.parquet".into(), columns }
 }
 
 fn causes_table(lags: &Lags, classes: &[String]) -> Table {
@@ -143,7 +143,7 @@ fn causes_table(lags: &Lags, classes: &[String]) -> Table {
         Column::maybe("p99_s", "s", p99),
         Column::maybe("share", "of the class's lag in seconds", share),
     ];
-    Table { file: "lag_causes.parquet", columns }
+    Table { file: "lag_causes.parquet".into(), columns }
 }
 
 /// A quantile over `total` values of which those not in the histogram are 0.
@@ -187,7 +187,7 @@ fn participation_table(simulation: &Simulation, classes: &[String]) -> Table {
         Column::maybe("lag_s_mean", "s", maybe(&|books| share(books.lag_nanos as f64 / 1e9, applied(books)))),
         Column::number("waited_s", "s without work", books.iter().map(|books| books.waited.seconds()).collect()),
     ]);
-    Table { file: "participation.parquet", columns }
+    Table { file: "participation.parquet".into(), columns }
 }
 
 fn trajectory_table(points: &[Point]) -> Table {
@@ -200,5 +200,5 @@ fn trajectory_table(points: &[Point]) -> Table {
         Column::maybe("distance", "norm of w - w*", points.iter().map(|point| point.distance).collect()),
         Column::maybe("cost", "price", vec![None; points.len()]),
     ];
-    Table { file: "trajectory.parquet", columns }
+    Table { file: "trajectory.parquet".into(), columns }
 }

@@ -108,6 +108,9 @@ pub enum Pace {
         /// The probability of each class of workers, up to a common factor; equal for all workers if empty.
         #[serde(default)]
         shares: Vec<NonNegative>,
+        /// Whether gradients of workers that are chosen more often weigh less, by 1 / (n pᵢ), so that all count alike.
+        #[serde(default)]
+        unbiased: bool,
     },
     /// While no more than (`eta` + batches applied + 1) · `batch` gradients have been started, those refused not counted. Gradients
     /// go into a buffer beside the server, so that a step which takes time keeps no worker waiting.

@@ -26,6 +26,11 @@ impl Composition {
             && self.work == Work::Gradient
     }
 
+    /// Whether gradients go into a buffer beside the server, even while it steps, so that no worker ever waits for it.
+    pub fn has_buffer(&self) -> bool {
+        matches!(self.pace, Pace::Budget { .. })
+    }
+
     /// Whether a step may use several gradients.
     pub fn steps_with_several(&self) -> bool {
         self.step.after != After::Gradients(crate::units::Count::ONE)

@@ -2,6 +2,7 @@
 
 use super::choices::{Next, Pace};
 use crate::kernel::{Purpose, Stream, Streams};
+use crate::units::NonNegative;
 use rand::RngExt;
 use std::collections::VecDeque;
 
@@ -38,8 +39,8 @@ enum State {
     Sampled(Sampled),
     Slots { free: u64, next: Next, resting: VecDeque<u32>, chosen: u64, random: Stream },
     Routed { tasks: u64, upto: Vec<f64>, sent: u64, random: Stream },
-    Budget { eta: f64, batch: u64, admitted: u64, batches: u64, waiting: VecDeque<u32> },
-    Tokens { left: VecDeque<(u64, u64)>, per_step: u64, carried: Vec<u64>, waiting: VecDeque<u32> },
+    Budget { ahead: u64, batch: u64, admitted: u64, batches: u64, waiting: VecDeque<u32> },
+    Tokens { newest: u64, left: VecDeque<(u64, u64)>, per_step: u64, carried: Vec<u64>, waiting: VecDeque<u32> },
 }
 
 /// Clocks of all workers, none more than a bound ahead of the slowest.
@@ -64,6 +65,8 @@ struct Sampled {
     after: Vec<Option<u32>>,
     streams: Streams,
     drawn: Vec<usize>,
+    /// Which are drawn.
+    is_drawn: Vec<bool>,
 }
 
 impl Pacer {
@@ -83,6 +86,7 @@ impl Pacer {
                     after: vec![None; workers],
                     streams: party.streams,
                     drawn: Vec::with_capacity(sample.get() as usize),
+                    is_drawn: vec![false; workers],
                 })
             }
             Pace::ClockGap { bound, .. } => State::Gap(Gap {
@@ -99,26 +103,20 @@ impl Pacer {
                 chosen: 0,
                 random,
             },
-            Pace::Routed { tasks, shares } => {
-                let share = |class: u32| shares.get(class as usize).map_or(1.0, |share| share.get());
-                let members = |class: u32| party.classes.iter().filter(|&&other| other == class).count() as f64;
-                let counts: Vec<f64> = (0..=party.classes.iter().copied().max().unwrap_or(0)).map(members).collect();
-                let equal = shares.is_empty();
-                let weight = |&class: &u32| if equal { 1.0 } else { share(class) / counts[class as usize] };
-                let upto = party.classes.iter().map(weight).scan(0.0, |sum, weight| {
-                    *sum += weight;
-                    Some(*sum)
-                });
-                State::Routed { tasks: tasks.get(), upto: upto.collect(), sent: 0, random }
+            Pace::Routed { tasks, shares, .. } => {
+                let upto = cumulative(shares, &party.classes);
+                State::Routed { tasks: tasks.get(), upto, sent: 0, random }
             }
             Pace::Budget { eta, batch } => State::Budget {
-                eta: eta.get(),
+                // A whole number, whatever the rounding of a fraction such as 0.15 · 100.
+                ahead: (eta.get() * batch.get() as f64 + 1e-9).floor() as u64,
                 batch: batch.get(),
                 admitted: 0,
                 batches: 0,
                 waiting: VecDeque::with_capacity(workers),
             },
             Pace::Tokens => State::Tokens {
+                newest: party.version,
                 left: VecDeque::from([(party.version, party.gradients_per_step)]),
                 per_step: party.gradients_per_step.max(workers as u64),
                 carried: vec![party.version; workers],
@@ -156,6 +154,8 @@ impl Pacer {
         match &mut self.state {
             State::AtOnce => starts.push(worker),
             State::Barrier => starts.extend(refused.then_some(worker)),
+            // What was refused is not completed: its worker is where it was, and may start again.
+            State::Gap(_) | State::Sampled(_) if refused => starts.push(worker),
             State::Gap(gap) => gap.complete(worker, starts),
             State::Sampled(sampled) => sampled.complete(worker, starts),
             State::Slots { free, resting, .. } => {
@@ -168,6 +168,10 @@ impl Pacer {
                 let at: f64 = random.draw(*sent).random::<f64>() * total;
                 *sent += 1;
                 starts.push(upto.partition_point(|&upto| upto <= at).min(upto.len() - 1) as u32);
+            }
+            // Refused, though its token is of the current version: it keeps that, as no step will make another for it.
+            State::Tokens { newest, carried, .. } if refused && carried[worker as usize] == *newest => {
+                starts.push(worker);
             }
             State::Budget { waiting, .. } | State::Tokens { waiting, .. } => {
                 waiting.push_back(worker);
@@ -184,9 +188,10 @@ impl Pacer {
     }
 
     /// A gradient that was started will not be used: it does not count against a budget.
-    pub fn refund(&mut self) {
+    pub fn refund(&mut self, starts: &mut Vec<u32>) {
         if let State::Budget { admitted, .. } = &mut self.state {
             *admitted -= 1;
+            self.fill(starts);
         }
     }
 
@@ -194,7 +199,10 @@ impl Pacer {
     pub fn stepped(&mut self, version: u64, batches_used: u64, starts: &mut Vec<u32>) {
         match &mut self.state {
             State::Budget { batches, .. } => *batches = batches_used,
-            State::Tokens { left, per_step, .. } => left.push_back((version, *per_step)),
+            State::Tokens { newest, left, per_step, .. } => {
+                *newest = version;
+                left.push_back((version, *per_step));
+            }
             _ => return,
         }
         self.fill(starts);
@@ -223,9 +231,9 @@ impl Pacer {
                     *free -= 1;
                 }
             }
-            State::Budget { eta, batch, admitted, batches, waiting } => {
-                let most = (*eta + *batches as f64 + 1.0) * *batch as f64;
-                while ((*admitted + 1) as f64) <= most {
+            State::Budget { ahead, batch, admitted, batches, waiting } => {
+                let most = batch.saturating_mul(*batches + 1).saturating_add(*ahead);
+                while *admitted < most {
                     let Some(worker) = waiting.pop_front() else { break };
                     starts.push(worker);
                     *admitted += 1;
@@ -245,6 +253,21 @@ impl Pacer {
             _ => {}
         }
     }
+}
+
+/// How likely the first worker is to be chosen, the first two, and so on, up to a common factor.
+fn cumulative(shares: &[NonNegative], classes: &[u32]) -> Vec<f64> {
+    // Divided by the greatest, so that neither their sum nor a part of one leaves what a number can hold.
+    let greatest = shares.iter().map(|share| share.get()).fold(0.0, f64::max);
+    let mut counts = vec![0.0; classes.iter().map(|&class| class as usize + 1).max().unwrap_or(0)];
+    classes.iter().for_each(|&class| counts[class as usize] += 1.0);
+    let weight =
+        |&class: &u32| shares.get(class as usize).map_or(1.0, |share| share.get() / greatest / counts[class as usize]);
+    let upto = classes.iter().map(weight).scan(0.0, |sum, weight| {
+        *sum += weight;
+        Some(*sum)
+    });
+    upto.collect()
 }
 
 impl Gap {
@@ -279,7 +302,9 @@ impl Sampled {
     fn start_or_wait(&mut self, worker: u32, starts: &mut Vec<u32>) {
         let clock = self.clocks[worker as usize];
         self.draw(worker, clock);
-        let behind = self.drawn.iter().copied().find(|&other| self.clocks[other].saturating_add(self.bound) < clock);
+        // All of the others stand in a row from which the worker itself is missing.
+        let others = self.drawn.iter().map(|&other| other + usize::from(other >= worker as usize));
+        let behind = others.into_iter().find(|&other| self.clocks[other].saturating_add(self.bound) < clock);
         match behind {
             None => starts.push(worker),
             Some(other) => self.after[worker as usize] = self.first[other].replace(worker),
@@ -290,14 +315,13 @@ impl Sampled {
     fn draw(&mut self, worker: u32, clock: u64) {
         let mut random = self.streams.stream(SAMPLE, u64::from(worker)).draw(clock);
         let others = self.clocks.len() - 1;
-        self.drawn.clear();
+        self.drawn.drain(..).for_each(|other| self.is_drawn[other] = false);
         for last in others - self.sample..others {
             let other = random.random_range(0..=last);
-            let other = if self.drawn.contains(&other) { last } else { other };
+            let other = if self.is_drawn[other] { last } else { other };
+            self.is_drawn[other] = true;
             self.drawn.push(other);
         }
-        // All of the others stand in a row from which the worker itself is missing.
-        self.drawn.iter_mut().for_each(|other| *other += usize::from(*other >= worker as usize));
     }
 }
 
@@ -366,7 +390,7 @@ mod tests {
     fn tasks_are_spread_at_the_start_and_routed_by_shares() {
         let shares = vec![NonNegative::new(0.0).unwrap(), NonNegative::new(2.0).unwrap()];
         let party = Party { classes: vec![0, 0, 1], gradients_per_step: 1, version: 0, streams: Streams::new(1, 0) };
-        let mut pacer = Pacer::new(&Pace::Routed { tasks: count(4), shares }, party);
+        let mut pacer = Pacer::new(&Pace::Routed { tasks: count(4), shares, unbiased: false }, party);
         let joined: Vec<Vec<u32>> = (0..3).map(|worker| told(|starts| pacer.joined(worker, starts))).collect();
         assert_eq!(joined, [vec![0, 0], vec![1], vec![2]]);
         for _ in 0..50 {
@@ -379,8 +403,8 @@ mod tests {
         let mut pacer = pacer(Pace::Budget { eta: NonNegative::new(0.5).unwrap(), batch: count(2) }, 5, 2);
         let joined: Vec<u32> = (0..5).flat_map(|worker| told(|starts| pacer.joined(worker, starts))).collect();
         assert_eq!(joined, [0, 1, 2], "(0.5 + 0 + 1) · 2");
-        pacer.refund();
-        assert_eq!(told(|starts| pacer.done(0, true, starts)), [3]);
+        assert_eq!(told(|starts| pacer.refund(starts)), [3]);
+        assert_eq!(told(|starts| pacer.done(0, true, starts)), NOBODY);
         assert_eq!(told(|starts| pacer.stepped(1, 1, starts)), [4, 0]);
     }
 

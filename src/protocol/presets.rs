@@ -221,7 +221,7 @@ impl Protocol {
             Easgd { alpha, local, together: true } => {
                 each.pace(Pace::Barrier).after(All).mean(Mean::Sum).work(Work::Elastic { local, alpha })
             }
-            GeneralisedAsync { tasks, shares } => each.pace(Pace::Routed { tasks, shares }),
+            GeneralisedAsync { tasks, shares } => each.pace(Pace::Routed { tasks, shares, unbiased: true }),
             Deadline { seconds, late } => each.pace(Pace::Barrier).after(After::Deadline(seconds)).late(late.into()),
             Admission { eta, batch, parts, most_age, stale, order, capacity } => {
                 let rule = StepRule { after: Gradients(batch), order, capacity, parts, ..StepRule::default() };
@@ -346,7 +346,7 @@ pub const CATALOGUE: &[Entry] = &[
     ),
     entry(
         "GeneralisedAsync",
-        "`tasks` go round, each sent to a worker drawn by the shares of the classes, where it queues (Leconte et al., 2024)",
+        "`tasks` go round, each sent to a worker drawn by the shares of the classes, where it queues; weights 1/(n pᵢ) (Leconte et al., 2024)",
         "GeneralisedAsync(tasks: 10, shares: [0.5, 0.5])",
     ),
     entry(

@@ -17,7 +17,7 @@ pub use trajectory::{Point, Sampling, Trajectory};
 use crate::catalogue::{Entry, entry};
 use crate::cluster::{Fate, Gradient, Observer, Simulation, Step};
 use crate::error::Result;
-use crate::kernel::Time;
+use crate::kernel::{Span, Time};
 use crate::units::Count;
 use crate::vector::distance;
 use serde::{Deserialize, Serialize};
@@ -127,6 +127,8 @@ pub struct Rejection {
     pub expected: u64,
     /// The version that it was of.
     pub got: u64,
+    /// How long ago it had read that.
+    pub lag: Span,
 }
 
 /// So many rejections are remembered one by one: the first ones tell what is wrong. `gradients: All` has all of them.
@@ -271,6 +273,7 @@ impl<S: RowSink> Observer for Recorder<S> {
                 worker: gradient.worker,
                 expected: gradient.version_applied,
                 got: gradient.version_read,
+                lag: gradient.lag(),
             });
         }
         if self.spec.gradients == Gradients::All {

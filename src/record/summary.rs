@@ -71,9 +71,9 @@ pub struct Summary {
     pub lag_versions_in_flight: Option<f64>,
     /// And what passed while they waited there, and were being applied.
     pub lag_versions_in_queue: Option<f64>,
-    /// The same of the mean lag in seconds: download, compute and upload.
+    /// The same of the mean lag in seconds.
     pub lag_s_in_flight: Option<f64>,
-    /// And queue, service, hold and outage.
+    /// And what passed at the server.
     pub lag_s_in_queue: Option<f64>,
     /// Mean lag in batches, where a batch is used in several steps; else that in versions.
     pub lag_batches: Option<f64>,
@@ -164,10 +164,9 @@ impl Summary {
         let applied = all.versions.total();
         let mean = |sum: i64| (applied > 0).then(|| sum as f64 / applied as f64);
         let in_flight = totals.map_or(lag_versions.mean, |totals| mean(totals.lag_in_flight));
-        let seconds = |parts: std::ops::Range<usize>| {
-            let sum: u128 = all.causes[parts].iter().map(|cause| cause.sum()).sum();
-            (applied > 0).then(|| sum as f64 / applied as f64 / 1e9)
-        };
+        let lag_s = Spread::of(&all.nanos, 1e9);
+        let nanos = totals.map(|totals| totals.nanos_in_flight as f64 / 1e9);
+        let s_in_flight = nanos.map_or(lag_s.mean, |sum| (applied > 0).then(|| sum / applied as f64));
         let stationary = objective.stationary(&steps_of_classes(simulation, &books)).zip(objective.minimiser());
         let serves = model.server.service.place().or(model.server.step.place()).is_some();
         let busy_nanos = totals.map_or(0, |totals| totals.busy_nanos);
@@ -179,12 +178,12 @@ impl Summary {
             time_s,
             throughput_per_s: (time_s > 0.0).then(|| simulation.updates() as f64 / time_s),
             lag_versions,
-            lag_s: Spread::of(&all.nanos, 1e9),
+            lag_s,
             lag_clocks: Spread::of(&all.clocks, 1.0),
             lag_versions_in_flight: in_flight,
             lag_versions_in_queue: lag_versions.mean.zip(in_flight).map(|(all, part)| all - part),
-            lag_s_in_flight: seconds(0..3),
-            lag_s_in_queue: seconds(3..all.causes.len()),
+            lag_s_in_flight: s_in_flight,
+            lag_s_in_queue: lag_s.mean.zip(s_in_flight).map(|(all, part)| (all - part).max(0.0)),
             lag_batches: totals.map_or(lag_versions.mean, |totals| mean(totals.lag_batches)),
             lag_correlation: lags.correlation(),
             in_flight_lag_versions: simulation.ledger().in_flight_lag(),

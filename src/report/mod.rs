@@ -1,10 +1,12 @@
 //! Results as a person wants to read them.
 
+mod cells;
 mod histogram;
 mod number;
 mod summary;
 mod timeline;
 
+pub use cells::cells;
 pub use number::{bytes, number};
 pub use summary::{Heading, checks, rejections, summary, trouble};
 pub use timeline::timeline;

@@ -219,8 +219,9 @@ pub fn rejections(summary: &Summary, rejections: &[Rejection]) -> String {
 }
 
 fn stale(rejection: &Rejection) -> String {
-    let Rejection { worker, expected, got, .. } = rejection;
-    format!("gradient of worker {worker} is stale, expected version {expected} but got {got}")
+    let Rejection { worker, expected, got, lag, .. } = rejection;
+    let age = number(lag.seconds());
+    format!("gradient of worker {worker} is stale, expected version {expected} but got {got}, read {age} s ago")
 }
 
 /// What the scenario expected, and what came.

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::kernel::{Purpose, Span, Streams, Time};
 use crate::objective::Noise;
 use crate::optimiser::Optimiser;
-use crate::protocol::Work;
+use crate::protocol::{Pace, Work};
 use crate::units::MAX_SECONDS;
 use std::cell::Cell;
 
@@ -20,8 +20,6 @@ struct Builder<'a> {
     files: &'a Files,
     streams: Streams,
     delays: Vec<Sampler>,
-    /// The server's service time, if it takes any.
-    service: Option<DelayId>,
     problems: Vec<Problem>,
 }
 
@@ -90,15 +88,17 @@ pub fn build(scenario: &Scenario, files: &Files, quantities: &[&str]) -> Result<
         return Err(problems);
     }
     let streams = Streams::new(scenario.seed, scenario.replication);
-    let mut builder = Builder { files, streams, delays: Vec::new(), service: None, problems: Vec::new() };
+    let mut builder = Builder { files, streams, delays: Vec::new(), problems: Vec::new() };
     let composition = scenario.composition();
     let server = serving(scenario, &mut builder);
-    builder.service = server.service.place().map(|_| server.service);
     let service_s = builder.mean(server.service);
-    let (mut members, mut cycles) = members(scenario, &mut builder, service_s);
+    let busy_s = service_s + if composition.has_buffer() { 0.0 } else { builder.mean(server.step) };
+    let (mut members, mut cycles) = members(scenario, &mut builder, busy_s);
     if let Some((steps, by_speed)) = local_steps(&composition.work) {
         share_steps(&mut members, &mut cycles, &builder, steps, by_speed);
     }
+    builder.problems.extend(all_impatient(scenario, &members, &builder));
+    reweigh(scenario, &composition.pace, &mut members);
     let counts: Vec<u64> = scenario.workers.iter().map(|class| class.count.get()).collect();
     // Generated data belong to the problem, not to the run: they are the same in every replication.
     let objective = match scenario.objective.build(&counts, Streams::new(scenario.seed, 0), files) {
@@ -136,13 +136,18 @@ pub fn build(scenario: &Scenario, files: &Files, quantities: &[&str]) -> Result<
         delays: builder.delays,
         server,
         workers: members,
-        stop: Stop {
-            updates: scenario.stop.updates.map_or(u64::MAX, |updates| updates.get()),
-            time: scenario.stop.time_s.and_then(|time| Time::from_seconds(time.get())).unwrap_or(Time::MAX),
-            loss: scenario.stop.loss.map(|loss| loss.get()),
-        },
+        stop: stop(scenario),
     };
     Ok((model, estimate))
+}
+
+/// When the run ends.
+fn stop(scenario: &Scenario) -> Stop {
+    Stop {
+        updates: scenario.stop.updates.map_or(u64::MAX, |updates| updates.get()),
+        time: scenario.stop.time_s.and_then(|time| Time::from_seconds(time.get())).unwrap_or(Time::MAX),
+        loss: scenario.stop.loss.map(|loss| loss.get()),
+    }
 }
 
 /// What the server does.
@@ -185,11 +190,36 @@ fn share_steps(members: &mut [Member], cycles: &mut [f64], builder: &Builder, st
     }
 }
 
+/// Whether every class gives up before any of its gradients can be finished. One that never finishes can be what a scenario is
+/// about; a cluster of nothing else cannot.
+fn all_impatient(scenario: &Scenario, members: &[Member], builder: &Builder) -> Vec<Problem> {
+    let hopeless = |(number, class): (usize, &Class)| {
+        let member = members.iter().find(|member| member.class as usize == number)?;
+        let [download, compute, upload] =
+            [member.legs.download, member.legs.compute, member.legs.upload].map(|id| builder.least(id));
+        patience(number, class, download + compute * f64::from(member.local_steps) + upload)
+    };
+    let problems: Vec<Problem> = scenario.workers.iter().enumerate().filter_map(hopeless).collect();
+    if problems.len() == scenario.workers.len() { problems } else { Vec::new() }
+}
+
+/// Where tasks go round by shares, and all workers are to count alike, divides the gradients of each by how much more often
+/// than others it is chosen: 1 / (n pᵢ) (Leconte, Jonckheere, Samsonov and Moulines, 2024, algorithm 1).
+fn reweigh(scenario: &Scenario, pace: &Pace, members: &mut [Member]) {
+    let Pace::Routed { shares, unbiased: true, .. } = pace else { return };
+    let (total, n) = (shares.iter().map(|share| share.get()).sum::<f64>(), members.len() as f64);
+    for member in members {
+        let count = scenario.workers[member.class as usize].count.get() as f64;
+        if let Some(share) = shares.get(member.class as usize).filter(|share| share.get() > 0.0) {
+            member.weight *= total * count / (n * share.get());
+        }
+    }
+}
+
 /// All workers, and the mean seconds that a gradient of each class takes without the server.
-fn members(scenario: &Scenario, builder: &mut Builder, service_s: f64) -> (Vec<Member>, Vec<f64>) {
+fn members(scenario: &Scenario, builder: &mut Builder, busy_s: f64) -> (Vec<Member>, Vec<f64>) {
     let mut members = Vec::with_capacity(scenario.worker_count() as usize);
     let mut cycles = Vec::with_capacity(scenario.workers.len());
-    let mut impatient = Vec::new();
     for (number, class) in scenario.workers.iter().enumerate() {
         let before = builder.problems.len();
         let first = members.len() as u64;
@@ -199,16 +229,17 @@ fn members(scenario: &Scenario, builder: &mut Builder, service_s: f64) -> (Vec<M
         let cycle_s = [legs.download, legs.compute, legs.upload].map(|id| builder.mean(id)).iter().sum();
         cycles.push(cycle_s);
         if builder.problems.len() == before {
-            builder.problems.extend(cycle(number, class, cycle_s + service_s));
-            let least_s = [legs.download, legs.compute, legs.upload].map(|id| builder.least(id)).iter().sum();
-            impatient.extend(patience(number, class, least_s));
+            builder.problems.extend(cycle(number, class, cycle_s + busy_s + builder.mean(request)));
         }
         let individual = class_laws(scenario, class).iter().any(|(_, _, law)| law.is_individual());
         for member in 0..class.count.get() {
             // What is wrong with one worker of a class is wrong with the next: one message is enough.
             if individual && member > 0 && builder.problems.len() == before {
                 legs = self::legs(scenario, builder, number, class, first + member, member);
-                if builder.service.is_none() && [legs.download, legs.compute, legs.upload] == [DelayId::NONE; 3] {
+                if busy_s == 0.0
+                    && request == DelayId::NONE
+                    && [legs.download, legs.compute, legs.upload] == [DelayId::NONE; 3]
+                {
                     let message = format!("gradients of worker {} of this class take no time at all", member + 1);
                     let problem = Problem::at(&format!("workers.{number}.compute"), message);
                     builder.problems.push(problem.help("its own factor or series must not be all 0"));
@@ -224,10 +255,6 @@ fn members(scenario: &Scenario, builder: &mut Builder, service_s: f64) -> (Vec<M
                 local_steps: 1,
             });
         }
-    }
-    // A class that never finishes can be what a scenario is about; a cluster of nothing else cannot.
-    if impatient.len() == scenario.workers.len() {
-        builder.problems.append(&mut impatient);
     }
     (members, cycles)
 }

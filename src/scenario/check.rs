@@ -43,7 +43,7 @@ pub fn check(scenario: &Scenario, quantities: &[&str]) -> Vec<Problem> {
 
 fn workers(scenario: &Scenario) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let most = u64::from(Queue::MAX_KEYS) - 1;
+    let most = crate::cluster::MAX_WORKERS;
     if scenario.workers.is_empty() {
         problems.push(Problem::at("workers", "there are no workers").help("add a class: (count: 4, compute: …)"));
     }

@@ -1,8 +1,9 @@
 //! Whether a protocol can go on for ever in the cluster that it is for: no choice may wait for what another holds back.
 
-use super::Scenario;
 use super::diagnose::Problem;
-use crate::protocol::{After, Late, Pace, Work};
+use super::{Publish, Scenario};
+use crate::protocol::{After, Late, Mean, Order, Pace, Work};
+use crate::units::Count;
 
 /// A step with more gradients, or of more local steps, would take for ever.
 const MOST: u64 = 1 << 24;
@@ -31,8 +32,9 @@ pub fn protocol(scenario: &Scenario) -> Vec<Problem> {
     if matches!(composition.step.after, After::Deadline(seconds) if seconds.get() < 1e-9) {
         wrong("the deadline is over before the clock can move".to_owned(), "at least 1e-9 s, the clock's resolution");
     }
-    if composition.step.capacity.is_some_and(|capacity| capacity.get() < each) {
-        wrong(format!("a step takes {each} gradients, which do not fit the capacity"), "raise the capacity");
+    let fits = if composition.step.after == After::Table { workers } else { each };
+    if composition.step.capacity.is_some_and(|capacity| capacity.get() < fits) {
+        wrong(format!("a step takes {fits} gradients, which do not fit the capacity"), "raise the capacity");
     }
     if composition.step.parts.get() > each {
         wrong(
@@ -40,19 +42,21 @@ pub fn protocol(scenario: &Scenario) -> Vec<Problem> {
             "lower `parts`, or take more gradients a step",
         );
     }
+    let counted = matches!(composition.step.after, After::Gradients(_));
     match &composition.pace {
-        Pace::Budget { eta, batch } if (eta.get() + 1.0) * (batch.get() as f64) < each as f64 => wrong(
-            format!(
-                "the budget admits {} gradients before the first step, which takes {each}",
-                ((eta.get() + 1.0) * batch.get() as f64).floor()
-            ),
-            "let the step take no more than a batch",
+        Pace::Budget { batch, .. } if !counted || batch.get() < each => wrong(
+            format!("a budget of {} gradients a step does not last for steps that take others", batch.get()),
+            "let a step take a number of gradients, `after: Gradients(…)`, no more than the budget's batch",
+        ),
+        Pace::Tokens if !counted || matches!(composition.late, Late::Cancel | Late::CancelStale) => wrong(
+            "tokens count gradients, and a worker that is stopped would keep its old one".to_owned(),
+            "use after: Gradients(…), and late: Keep or Drop",
         ),
         Pace::Slots { concurrency, .. } if concurrency.get() > workers => wrong(
             format!("{} workers are to be active at a time, and there are {workers}", concurrency.get()),
             "lower the concurrency, or add workers",
         ),
-        Pace::Routed { tasks, shares } => problems.extend(routed(scenario, tasks.get(), shares)),
+        Pace::Routed { tasks, shares, .. } => problems.extend(routed(scenario, tasks.get(), shares)),
         _ => {}
     }
     if composition.late == Late::CancelStale && composition.admit.most_versions.is_none() {
@@ -61,9 +65,35 @@ pub fn protocol(scenario: &Scenario) -> Vec<Problem> {
                 .help("give the greatest lag in versions (most_age, most_versions), or choose another `late`"),
         );
     }
+    problems.extend(table(scenario));
+    problems.extend(publication(scenario, composition.late));
     problems.extend(work(scenario, &composition.work));
     problems.extend(questions(scenario, composition.steps_with_several()));
     problems
+}
+
+/// Every worker has the same part in a table, whatever it sends.
+fn table(scenario: &Scenario) -> Option<Problem> {
+    let composition = scenario.composition();
+    let plain = composition.step.mean == Mean::Count
+        && composition.step.order == Order::Fifo
+        && composition.step.parts == Count::ONE
+        && composition.admit.discount.is_none()
+        && scenario.workers.iter().all(|class| class.weight.get() == 1.0);
+    (composition.step.after == After::Table && !plain).then(|| {
+        Problem::at("protocol", "a table gives every worker the same part in a step, and takes all that has come")
+            .help("leave out weights, discount, mean, order and parts")
+    })
+}
+
+/// Gradients of versions that are no longer current can never be used where only fresh ones are.
+fn publication(scenario: &Scenario, late: Late) -> Option<Problem> {
+    let publish = &scenario.server.publish;
+    let delayed = *publish != Publish::default();
+    (delayed && matches!(late, Late::Drop | Late::Cancel)).then(|| {
+        Problem::at("server.publish", "workers do not always see the current version, and this protocol uses no other")
+            .help("leave out `publish`, or choose a protocol that admits stale gradients")
+    })
 }
 
 fn routed(scenario: &Scenario, tasks: u64, shares: &[crate::units::NonNegative]) -> Vec<Problem> {

@@ -38,7 +38,7 @@ const BYTES_PER_ROW: f64 = 85.0;
 const BYTES_OF_TABLES: f64 = 60e3;
 
 /// A gradient that waits for its step.
-const BYTES_PER_HELD: f64 = 300.0;
+const BYTES_PER_HELD: f64 = 500.0;
 
 /// How many gradients may wait at the same time, besides one a worker, and how many versions they are of.
 fn waiting(composition: &Composition, workers: f64, each: f64) -> (f64, f64) {
@@ -86,7 +86,11 @@ impl Estimate {
         let timeline = f64::from(scenario.record.timeline).min(updates);
         let classes = scenario.workers.len() as f64;
         let arrived = if rate > 0.0 { arrivals * updates / rate } else { f64::INFINITY };
-        let (held, versions) = waiting(&composition, workers, each);
+        // Where a step needs gradients of several workers, those of the others pile up until the slowest comes.
+        let slowest = cycle_s.iter().copied().filter(|cycle| cycle.is_finite()).fold(0.0, f64::max);
+        let piled = if composition.pace == Pace::AtOnce { arrivals * slowest } else { 0.0 };
+        let alone = matches!(composition.step.after, After::Gradients(_) | After::Deadline(_));
+        let (held, versions) = waiting(&composition, workers, if alone { each } else { each.max(piled) });
         let waiting_bytes = held.min(arrived) * BYTES_PER_HELD + versions.min(arrived) * dimension as f64 * 8.0;
         Estimate {
             updates,

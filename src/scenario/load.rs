@@ -6,6 +6,7 @@ use super::outline::{Entry, outline};
 use crate::error::{Error, Result};
 use ron::error::{Position, SpannedError};
 use ron::extensions::Extensions;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
 
@@ -152,8 +153,16 @@ fn options() -> ron::Options {
 /// # Errors
 /// If it cannot be written as RON, which would be a bug.
 pub fn print(scenario: &Scenario) -> Result<String> {
+    print_document(scenario)
+}
+
+/// Any document as RON, which reads back as the same document.
+///
+/// # Errors
+/// As for [`print`].
+pub fn print_document(document: &impl Serialize) -> Result<String> {
     let pretty = ron::ser::PrettyConfig::default().struct_names(true).compact_arrays(false).depth_limit(4);
-    let text = options().to_string_pretty(scenario, pretty);
+    let text = options().to_string_pretty(document, pretty);
     text.map_err(|error| Error::Broken(format!("the scenario cannot be printed: {error}")))
 }
 
@@ -213,7 +222,8 @@ fn offset(text: &str, position: Position) -> usize {
 /// A mistake that RON found, at its place.
 fn describe(text: &str, error: &SpannedError, span: std::ops::Range<usize>) -> Located {
     let span = text.floor_char_boundary(span.start)..text.floor_char_boundary(span.end);
-    if let (ron::Error::ExpectedComma, Some(place)) = (&error.code, number_around(text, span.start)) {
+    let stops_at_point = matches!(error.code, ron::Error::ExpectedComma | ron::Error::ExpectedStructLikeEnd);
+    if let (true, Some(place)) = (stops_at_point, number_around(text, span.start)) {
         let message = format!("expected a whole number, got {}", &text[place.clone()]);
         return Located { span: place, message, help: Some("leave out the fraction".to_owned()) };
     }
@@ -262,6 +272,10 @@ fn meaning(code: &ron::Error) -> (String, Option<String>) {
         }
         ron::Error::Eof => ("the file ends too early", "a closing bracket is missing"),
         ron::Error::ExpectedComma => ("expected a comma", "separate fields and list elements by commas"),
+        ron::Error::ExpectedStructLike => {
+            ("expected its parameters in round brackets", "`laggard list NAME` shows how it is written")
+        }
+        ron::Error::ExpectedBoolean => ("expected true or false", "write it without quotes"),
         ron::Error::ExpectedArray => ("expected a list", "write it in square brackets: [ … ]"),
         ron::Error::ExpectedFloat => ("expected a number", "write it plainly, as 1.5 or 2e-3, without quotes"),
         ron::Error::ExpectedInteger | ron::Error::InvalidIntegerDigit { .. } => {

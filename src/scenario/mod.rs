@@ -12,7 +12,7 @@ mod patch;
 pub use build::build;
 pub use diagnose::{Located, Problem};
 pub use estimate::Estimate;
-pub use load::{Draft, Source, print};
+pub use load::{Draft, Source, print, print_document};
 pub use patch::{ClassPatch, NetworkPatch, Patch, ServerPatch};
 
 use crate::delay::Law;

@@ -1,5 +1,14 @@
-//! What turns scenarios into results. So far: one run.
+//! What turns scenarios into results: one run, or many with statistics.
 
+mod batch;
+mod cells;
+mod journal;
 mod run;
+pub mod statistics;
+mod sweep;
 
+pub use batch::{Progress, execute};
+pub use cells::{CellFigures, Figure, tabulate};
+pub use journal::Journal;
 pub use run::{Change, Check, Outcome, Prepared, quantities, run};
+pub use sweep::{Axis, Cell, Kept, Plan, Replications, Sweep};

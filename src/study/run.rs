@@ -7,6 +7,7 @@ use crate::output::{Stamp, summary_numbers};
 use crate::record::{Recorder, Recording, RowSink, Summary};
 use crate::scenario::{Draft, Estimate, Located, Patch, Problem, Scenario, Source, build, print};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Coordinates that are computed with between two looks at the clock and at Ctrl-C.
@@ -144,7 +145,7 @@ pub struct Change {
     /// What is changed.
     pub patch: Patch,
     /// The document that says so.
-    pub source: Source,
+    pub source: Arc<Source>,
     /// Where in it: field names and list positions.
     pub at: Vec<String>,
 }
@@ -152,7 +153,8 @@ pub struct Change {
 impl Change {
     /// One that no text says.
     pub fn unwritten(patch: Patch) -> Change {
-        Change { patch, source: Source { path: PathBuf::new(), text: String::new(), colour: false }, at: Vec::new() }
+        let source = Source { path: PathBuf::new(), text: String::new(), colour: false };
+        Change { patch, source: Arc::new(source), at: Vec::new() }
     }
 
     /// What `--set` says: fields of a scenario, without the outer brackets.
@@ -161,7 +163,7 @@ impl Change {
     /// If it cannot be read: every mistake, with its place and a remedy.
     pub fn from_set(text: &str, colour: bool) -> Result<Change> {
         let source = Source { path: "--set".into(), text: format!("({text})"), colour };
-        Ok(Change { patch: source.parse()?, source, at: Vec::new() })
+        Ok(Change { patch: source.parse()?, source: Arc::new(source), at: Vec::new() })
     }
 
     /// The error that shows a problem at its place in the change.

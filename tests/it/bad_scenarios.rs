@@ -70,7 +70,7 @@ const BAD: &[(&str, &str, &str)] = &[
     (
         "start: [1.0]",
         "protocol: «Custom(pace: Budget(eta: 0.5, batch: 2), step: (after: Gradients(4)))",
-        "the budget admits 3 gradients before the first step, which takes 4",
+        "a budget of 2 gradients a step does not last",
     ),
     ("start: [1.0]", "protocol: «Admission(eta: 1, batch: 4, capacity: 2)", "do not fit the capacity"),
     ("start: [1.0]", "protocol: «Admission(eta: 1, batch: 4, parts: 5)", "cannot be cut into 5 parts"),
@@ -79,6 +79,28 @@ const BAD: &[(&str, &str, &str)] = &[
     ("start: [1.0]", "protocol: «Admission(eta: 1e15, batch: 4), server: (step: Constant(1e9))", "GiB of memory"),
     ("start: [1.0]", "protocol: «Custom(pace: Routed(tasks: 3), late: Cancel)", "late work goes on"),
     ("start: [1.0]", "protocol: Custom(work: LocalSteps(local: (steps: «0, learning_rate: 0.1)))", "1 or more"),
+    (
+        "start: [1.0]",
+        "protocol: «Custom(pace: Budget(eta: 9.0, batch: 2), step: (after: All))",
+        "does not last for steps that take others",
+    ),
+    ("start: [1.0]", "protocol: «Custom(pace: Tokens, step: (after: Workers(2)))", "tokens count gradients"),
+    ("start: [1.0]", "protocol: «Custom(pace: Tokens, late: Cancel)", "tokens count gradients"),
+    ("start: [1.0]", "protocol: «Custom(step: (after: Table, capacity: Some(1)))", "do not fit the capacity"),
+    ("start: [1.0]", "protocol: Custom(step: (after: Gradients(«1.5)))", "expected a whole number, got 1.5"),
+    ("start: [1.0]", "protocol: KSync,", "expected its parameters in round brackets"),
+    ("start: [1.0]", "protocol: Rennala(batch: 2, restart: 1)", "expected true or false"),
+    ("start: [1.0]", "protocol: «Custom(step: (after: Table, mean: Sum))", "a table gives every worker the same part"),
+    (
+        "start: [1.0]",
+        "protocol: KSync(k: 1), server: (publish: «(every: 2))",
+        "workers do not always see the current version",
+    ),
+    (
+        "start: [1.0]",
+        "protocol: GeneralisedAsync(tasks: 2), network: (request: «Constant(1.0))",
+        "tasks that go round are sent to workers",
+    ),
     ("start: [1.0]", "protocol: «Kasync(k: 2)", "did you mean `KAsync`?"),
     ("start: [1.0]", "protocol: Ssp(«slack: 2)", "unknown field `slack`"),
     (

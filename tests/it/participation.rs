@@ -85,3 +85,17 @@ fn local_steps_count_in_the_bias() {
     assert!((summary.stationary_bias.unwrap() - 0.3).abs() < 1e-3, "{:?}", summary.stationary_bias);
     assert!((summary.distance.unwrap() - 0.3).abs() < 0.01, "{:?}", summary.distance);
 }
+
+/// Whoever is sent more tasks counts no more: gradients weigh 1 / (n pᵢ).
+#[test]
+fn routing_by_shares_is_without_bias() {
+    let workers = "(compute: Exponential(mean: 1.0)), (compute: Exponential(mean: 1.0))";
+    let rest = "protocol: GeneralisedAsync(tasks: 4, shares: [0.9, 0.1]), stop: (updates: 200000)";
+    let text = shifted(&quadratic(workers, rest), &[1.0, 1.0], &[0.0, 1.0], 0.001);
+    let summary = play(&text).summary;
+    // Shares of weight are binomial: 20,000 gradients of weight 5 for 100,000.
+    assert!(summary.stationary_bias.unwrap() < 0.01, "{:?}", summary.stationary_bias);
+    let routed = "Custom(pace: Routed(tasks: 4, shares: [0.9, 0.1]))";
+    let biased = text.replace("GeneralisedAsync(tasks: 4, shares: [0.9, 0.1])", routed);
+    assert!((play(&biased).summary.stationary_bias.unwrap() - 0.4).abs() < 0.01);
+}

@@ -304,3 +304,77 @@ proptest! {
         }
     }
 }
+
+/// Rounds whose deadline passes while a gradient is being taken in step when it is in: the server does one thing at a time.
+#[test]
+fn a_deadline_waits_for_a_server_that_is_busy() {
+    let workers = "(count: 16, compute: Exponential(mean: 0.3))";
+    let rest = "protocol: Deadline(seconds: 0.5, late: Drop), stop: (updates: 500),
+                server: (service: Constant(0.2), step: Constant(0.3))";
+    let share = play(&quadratic(workers, rest)).summary.server_utilisation.unwrap();
+    assert!(share > 0.9 && share <= 1.0, "{share}");
+}
+
+/// What is refused is not completed: the clock of SSP does not move, and others wait.
+#[test]
+fn refused_gradients_do_not_move_the_clock() {
+    let workers = "(compute: Constant(1.0)), (compute: Constant(1.1)), (compute: Constant(7.0))";
+    let protocol = "Custom(pace: ClockGap(bound: 0), admit: (most_versions: 1))";
+    let outcome = play(&quadratic(workers, &format!("protocol: {protocol}, stop: (updates: 30)")));
+    let applied = fates(&outcome, Fate::Applied);
+    assert!(applied.iter().all(|own| (own - 10.0).abs() <= 1.0), "{applied:?}");
+}
+
+/// Nine gradients in six steps: 1 or 2 each, and every batch in exactly six.
+#[test]
+fn parts_of_a_batch_differ_by_one_at_most() {
+    let rest = "protocol: Admission(eta: 0, batch: 9, parts: 6), server: (step: Constant(0.1)), stop: (updates: 600)";
+    let outcome = play(&quadratic("(count: 9, compute: Constant(1.0))", rest));
+    assert_eq!(fates(&outcome, Fate::Applied).iter().sum::<f64>(), 900.0);
+    assert_eq!(outcome.summary.lag_batches, Some(0.0));
+    // 1, 2, 1, 2, 1, 2 gradients with lags of 0 to 5: 24 in all, of 9.
+    assert_eq!(outcome.summary.lag_versions.mean, Some(24.0 / 9.0));
+}
+
+/// Tasks that were sent to a worker before it joins wait for it.
+#[test]
+fn tasks_wait_for_a_worker_that_joins_late() {
+    let workers = "(compute: Constant(1.0)), (compute: Constant(1.0), joins_at: 50.0)";
+    let rest = "protocol: GeneralisedAsync(tasks: 4), stop: (time_s: 200.0), record: (gradients: All)";
+    let outcome = play(&quadratic(workers, rest));
+    let first = applied(&outcome).into_iter().find(|gradient| gradient.worker == 1).unwrap();
+    assert_eq!(first.ended.seconds(), 51.0);
+    assert_eq!(fates(&outcome, Fate::InFlight).iter().sum::<f64>(), 4.0);
+}
+
+/// Only every third version is ever seen, however long publication takes.
+#[test]
+fn workers_see_only_the_versions_that_are_published() {
+    let rest = "server: (publish: (every: 3, delay: Constant(3.5))), stop: (updates: 60), record: (gradients: All)";
+    let outcome = play(&quadratic("(compute: Constant(1.0))", rest));
+    assert!(applied(&outcome).iter().all(|gradient| gradient.version_read.is_multiple_of(3)));
+}
+
+/// Where too old a gradient is an error, nothing is done after it.
+#[test]
+fn a_run_that_fails_ends_there_and_takes_no_step_more() {
+    let protocol = "Custom(admit: (most_s: 4.0, otherwise: Fail), step: (after: Deadline(4.2)))";
+    let workers = "(compute: Constant(1.0)), (compute: Constant(3.5)), (compute: Constant(100.0))";
+    let outcome = play(&quadratic(workers, &format!("protocol: {protocol}, stop: (updates: 1)")));
+    assert_eq!((outcome.summary.ended, outcome.summary.steps), (Ended::Stale, 0));
+}
+
+/// The order of what may be stopped does not grow with the run.
+#[test]
+fn memory_of_stops_does_not_grow_with_the_run() {
+    let peak = |updates: u64| {
+        let rest = format!("protocol: Ringmaster(bound: 1000000000, stops: true), stop: (updates: {updates})");
+        let text = quadratic("(count: 4, compute: Exponential(mean: 1.0))", &rest);
+        allocation_counter::measure(|| {
+            crate::support::run_into(&text, laggard::output::NoRows);
+        })
+        .bytes_max
+    };
+    let (short, long) = (peak(20_000), peak(200_000));
+    assert!(long < short + (128 << 10), "{short} {long}");
+}

@@ -10,7 +10,7 @@ fn files_in(folder: &Path, files: &mut Vec<PathBuf>) {
         let path = entry.unwrap().path();
         if path.is_dir() {
             files_in(&path, files);
-        } else {
+        } else if std::fs::read_to_string(&path).unwrap().lines().all(|line| !line.starts_with("Sweep(")) {
             files.push(path);
         }
     }

@@ -1,0 +1,88 @@
+//! What is known of a run that is more than push and read again: its books, its sums, and what has not ended.
+
+use super::engine::Simulation;
+use super::flow::Flow;
+use super::gradient::{Causes, Fate, Gradient};
+use super::ledger::Books;
+use super::worker::Phase;
+use crate::kernel::{Span, Time};
+
+/// Sums over a run, beside those of lags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Totals {
+    /// Of the lags in versions of those applied, what passed before they arrived at the server.
+    pub lag_in_flight: i64,
+    /// The same of their lags in nanoseconds.
+    pub nanos_in_flight: u128,
+    /// Their lags in batches.
+    pub lag_batches: i64,
+    /// How long the server was busy.
+    pub busy_nanos: u64,
+}
+
+impl Flow {
+    /// All gradients that have not ended.
+    pub fn in_flight(&self, run: &Simulation) -> Vec<Gradient> {
+        let at_server = self.server.all(run.now).into_iter().map(|gradient| Gradient {
+            version_applied: run.version,
+            ended: run.now,
+            fate: Fate::InFlight,
+            ..gradient
+        });
+        let busy =
+            (0..self.standings.len() as u32).filter(|&number| self.standings[number as usize].phase == Phase::Busy);
+        let busy = busy.map(|number| unfinished(self.under_way(run, number), Fate::InFlight));
+        let waiting = self.tasks.iter().enumerate().flat_map(|(number, tasks)| {
+            tasks.iter().map(move |task| {
+                let mut gradient = run.gradient(number as u32);
+                gradient.read = task.read;
+                gradient.version_read = task.edition.version;
+                [gradient.received, gradient.computed, gradient.arrived] = [Time::MAX; 3];
+                gradient.causes = Causes { queue: run.now.since(task.read), ..Causes::default() };
+                Gradient { fate: Fate::InFlight, ..gradient }
+            })
+        });
+        at_server.chain(busy).chain(waiting).collect()
+    }
+
+    /// Sums over the run so far.
+    pub fn totals(&self, run: &Simulation) -> Totals {
+        // A buffer beside the server takes no time of its own.
+        let served_nanos = if self.buffers { 0 } else { self.server.served_nanos(run.now) };
+        Totals {
+            lag_in_flight: self.lag_in_flight,
+            nanos_in_flight: self.nanos_in_flight,
+            lag_batches: self.lag_batches,
+            busy_nanos: self.server.stepped_nanos(run.now) + served_nanos,
+        }
+    }
+
+    /// The books of one worker.
+    pub fn books(&self, run: &Simulation, number: usize) -> Books {
+        let (tally, standing) = (&run.workers[number].tally, &self.standings[number]);
+        let mut books = Books::of(tally, 1.0);
+        books.fates[Fate::Dropped as usize] = standing.dropped;
+        books.fates[Fate::Cancelled as usize] = standing.cancelled;
+        books.fates[Fate::InFlight as usize] = standing.in_flight;
+        books.weight = standing.weight + self.table.as_ref().map_or(0.0, |table| table.steps() as f64);
+        let free = if standing.phase == Phase::Free { run.now.since(standing.since) } else { Span::ZERO };
+        books.waited = standing.waited + free;
+        books
+    }
+}
+
+/// A gradient whose worker has not finished it: its causes are where the time went so far.
+pub fn unfinished(gradient: Gradient, fate: Fate) -> Gradient {
+    let mut left = gradient.ended.since(gradient.read);
+    let mut take = |part: Span| {
+        let taken = part.min(left);
+        left = left - taken;
+        taken
+    };
+    let mut causes = gradient.causes;
+    causes.queue = take(causes.queue);
+    causes.download = take(causes.download);
+    causes.compute = take(causes.compute);
+    causes.upload = take(causes.upload);
+    Gradient { fate, causes, ..gradient }
+}

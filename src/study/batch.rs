@@ -1,0 +1,140 @@
+//! Runs many: all that a plan asks for and a folder does not have yet, on all cores, in an order that does not show.
+
+use super::journal::{Entry, Journal, kept};
+use super::run::{Prepared, run};
+use super::statistics::{self, Estimate};
+use super::sweep::{Plan, Replications};
+use crate::cluster::Ended;
+use crate::error::{Error, Result};
+use crate::output::{NoRows, Table, Values, tables};
+use rayon::ThreadPoolBuilder;
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// How a batch of runs goes on, for whoever watches; and whether it shall.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Runs that are finished, those found finished included.
+    pub runs: AtomicU64,
+    /// Runs that there will be, as far as is known.
+    pub planned: AtomicU64,
+    /// Optimiser steps.
+    pub steps: AtomicU64,
+    /// Set to end what is under way, and begin nothing more.
+    pub stop: AtomicBool,
+}
+
+/// Makes the runs of the cells in `cells`, on `threads` threads, and keeps them in `journal`. True if it came to its end.
+///
+/// # Errors
+/// If a run cannot be made or kept.
+pub fn execute(
+    plan: &Plan,
+    journal: &Journal,
+    cells: std::ops::Range<usize>,
+    threads: usize,
+    progress: &Progress,
+) -> Result<bool> {
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = pool.map_err(|error| Error::Invalid(format!("no threads: {error}")))?;
+    let (first, most) = plan.sweep.replications.range();
+    let mut open: Vec<usize> = cells.collect();
+    let mut done = 0;
+    // In rounds: whether a cell needs more is decided when a whole round of it is there, whoever finished first.
+    while done < most && !open.is_empty() {
+        let next = (done + first).min(most);
+        let runs: Vec<(usize, u64)> =
+            open.iter().flat_map(|&cell| (done..next).map(move |replication| (cell, replication))).collect();
+        progress.planned.fetch_add(runs.len() as u64, Ordering::Relaxed);
+        pool.install(|| {
+            runs.par_iter().try_for_each(|&(cell, replication)| make(plan, journal, cell, replication, progress))
+        })?;
+        if progress.stop.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        done = next;
+        let mut wanting = Vec::new();
+        for cell in open {
+            if !is_precise(plan, journal, cell, done)? {
+                wanting.push(cell);
+            }
+        }
+        open = wanting;
+    }
+    Ok(true)
+}
+
+/// Makes one run, unless it is there already.
+fn make(plan: &Plan, journal: &Journal, cell: usize, replication: u64, progress: &Progress) -> Result<()> {
+    if progress.stop.load(Ordering::Relaxed) {
+        return Ok(());
+    }
+    let named = |error: Error| match error {
+        Error::Scenario(text) => Error::Scenario(format!("with {}:\n{text}", plan.name(cell))),
+        other => other,
+    };
+    let prepared = plan.prepare(cell, replication).map_err(named)?;
+    let hash = prepared.stamp.scenario_hash;
+    if journal.read(cell, replication, Some(hash))?.is_none() {
+        let infinite_variance = has_infinite_variance(&prepared);
+        let classes = prepared.scenario.class_names();
+        let mut steps = 0;
+        let outcome = run(prepared, NoRows, |simulation| {
+            progress.steps.fetch_add(simulation.updates() - steps, Ordering::Relaxed);
+            steps = simulation.updates();
+            !progress.stop.load(Ordering::Relaxed)
+        });
+        let outcome = outcome.map_err(named)?;
+        // A run that was cut short is no result.
+        if outcome.summary.ended == Ended::Interrupted {
+            return Ok(());
+        }
+        progress.steps.fetch_add(outcome.summary.steps - steps, Ordering::Relaxed);
+        let all = tables(&outcome.simulation, &outcome.summary, &outcome.recording, &classes);
+        let tables = kept(all, &plan.sweep.tables);
+        journal.write(&Entry { cell, replication, scenario_hash: hash, infinite_variance, tables })?;
+    }
+    progress.runs.fetch_add(1, Ordering::Relaxed);
+    Ok(())
+}
+
+fn has_infinite_variance(prepared: &Prepared) -> bool {
+    prepared.model.delays.iter().any(|delay| delay.delay().variance().is_infinite())
+}
+
+/// Whether a cell with so many replications needs no more.
+fn is_precise(plan: &Plan, journal: &Journal, cell: usize, replications: u64) -> Result<bool> {
+    let Replications::Until { quantity, relative, .. } = &plan.sweep.replications else { return Ok(true) };
+    let mut values = Vec::new();
+    for replication in 0..replications {
+        let entry = journal.read(cell, replication, None)?;
+        values.extend(entry.as_ref().and_then(|entry| figure(entry, quantity)));
+    }
+    let Some(Estimate { mean, half_width: Ok(half_width), .. }) = statistics::mean(&values, plan.sweep.level.get())
+    else {
+        return Ok(false);
+    };
+    Ok(half_width <= relative.get() * mean.abs())
+}
+
+/// A number of a run's summary.
+pub fn figure(entry: &Entry, quantity: &str) -> Option<f64> {
+    let column = entry.tables.first()?.columns.iter().find(|column| column.name == quantity)?;
+    match &column.values {
+        Values::Whole(values) => values.first().map(|&value| value as f64),
+        Values::Number(values) => values.first().copied().flatten(),
+        Values::Signed(_) | Values::MaybeWhole(_) | Values::Text(_) => None,
+    }
+}
+
+/// The names of the numbers in a run's summary, in their order.
+pub fn figures(table: &Table) -> Vec<String> {
+    let is_number = |values: &Values| matches!(values, Values::Whole(_) | Values::Number(_));
+    let named = table.columns.iter().filter(|column| is_number(&column.values) && !is_label(&column.name));
+    named.map(|column| column.name.clone()).collect()
+}
+
+/// Numbers that say which run it is, and are no result.
+fn is_label(name: &str) -> bool {
+    ["run", "seed", "replication"].contains(&name)
+}

@@ -1,0 +1,172 @@
+//! What is kept of every finished run of a sweep: one small file, which is there whole or not at all.
+
+use super::sweep::{Kept, Plan};
+use crate::error::{Error, Result};
+use crate::output::Table;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The folder of the runs, in that of the sweep.
+const RUNS: &str = "runs";
+/// What the folder belongs to.
+const IDENTITY: &str = "sweep.json";
+
+/// A finished run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Its combination, by number.
+    pub cell: usize,
+    /// Which repeat of it.
+    pub replication: u64,
+    /// The hash of its resolved scenario and of the data that it reads.
+    pub scenario_hash: u64,
+    /// Why there can be no interval for its figures in seconds, if so.
+    pub infinite_variance: bool,
+    /// Its summary, and the tables that are kept.
+    pub tables: Vec<Table>,
+}
+
+/// The identity of a sweep whose runs a folder holds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Identity {
+    hash: u64,
+    version: String,
+}
+
+impl Identity {
+    fn of(plan: &Plan) -> Identity {
+        Identity { hash: plan.hash, version: env!("CARGO_PKG_VERSION").to_owned() }
+    }
+}
+
+/// A folder of finished runs.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+}
+
+impl Journal {
+    /// Opens the folder `path` for the runs of `plan`, and makes it if it is not there.
+    ///
+    /// # Errors
+    /// If it cannot be made, or holds the runs of another sweep.
+    pub fn open(path: &Path, plan: &Plan) -> Result<Journal> {
+        let runs = path.join(RUNS);
+        fs::create_dir_all(&runs).map_err(|source| Error::io(&runs, source))?;
+        let file = path.join(IDENTITY);
+        let own = Identity::of(plan);
+        match fs::read(&file) {
+            Ok(bytes) if serde_json::from_slice::<Identity>(&bytes).is_ok_and(|other| other == own) => {}
+            Ok(_) => {
+                let reason = "belongs to another sweep, or to one that was changed since; choose another --out";
+                return Err(Error::Table { path: file, reason: reason.to_owned() });
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => replace(&file, &to_json(&own)?)?,
+            Err(error) => return Err(Error::io(&file, error)),
+        }
+        // What a run that was killed left half written.
+        for entry in fs::read_dir(&runs).map_err(|source| Error::io(&runs, source))?.flatten() {
+            if entry.path().extension().is_some_and(|extension| extension == "tmp") {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+        Ok(Journal { path: path.to_owned() })
+    }
+
+    /// Opens the folder `path`, which must be there and hold runs of `plan`; nothing in it is changed.
+    ///
+    /// # Errors
+    /// If it is not there, or holds the runs of another sweep.
+    pub fn existing(path: &Path, plan: &Plan) -> Result<Journal> {
+        let file = path.join(IDENTITY);
+        let bytes = fs::read(&file).map_err(|source| Error::io(&file, source))?;
+        if !serde_json::from_slice::<Identity>(&bytes).is_ok_and(|other| other == Identity::of(plan)) {
+            let reason = "belongs to another sweep, or to one that was changed since";
+            return Err(Error::Table { path: file, reason: reason.to_owned() });
+        }
+        Ok(Journal { path: path.to_owned() })
+    }
+
+    fn file(&self, cell: usize, replication: u64) -> PathBuf {
+        self.path.join(RUNS).join(format!("cell-{cell:06}-{replication:06}.json"))
+    }
+
+    /// The finished run, if it is there: of the scenario with this hash, where one is given.
+    ///
+    /// # Errors
+    /// If it is there, but of another scenario: the data that it reads, say, were changed since.
+    pub fn read(&self, cell: usize, replication: u64, hash: Option<u64>) -> Result<Option<Entry>> {
+        let file = self.file(cell, replication);
+        let Ok(bytes) = fs::read(&file) else { return Ok(None) };
+        // A file that cannot be understood is made again.
+        let Ok(entry) = serde_json::from_slice::<Entry>(&bytes) else { return Ok(None) };
+        if hash.is_some_and(|hash| hash != entry.scenario_hash) {
+            let reason = "is a run of another scenario, or of other data; choose another --out";
+            return Err(Error::Table { path: file, reason: reason.to_owned() });
+        }
+        Ok(Some(entry))
+    }
+
+    /// Keeps a finished run.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write(&self, entry: &Entry) -> Result<()> {
+        replace(&self.file(entry.cell, entry.replication), &to_json(entry)?)
+    }
+
+    /// The finished runs that are there, by cell: their replications in order.
+    ///
+    /// # Errors
+    /// If the folder cannot be read.
+    pub fn finished(&self) -> Result<BTreeMap<usize, Vec<u64>>> {
+        let runs = self.path.join(RUNS);
+        let mut found: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
+        for entry in fs::read_dir(&runs).map_err(|source| Error::io(&runs, source))?.flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let numbers = name.strip_prefix("cell-").and_then(|rest| rest.strip_suffix(".json"));
+            let numbers = numbers.and_then(|rest| rest.split_once('-'));
+            if let Some((Ok(cell), Ok(replication))) = numbers.map(|(cell, rep)| (cell.parse(), rep.parse())) {
+                found.entry(cell).or_default().push(replication);
+            }
+        }
+        found.values_mut().for_each(|replications| replications.sort_unstable());
+        Ok(found)
+    }
+
+    /// Takes over the finished runs of another folder of the same sweep.
+    ///
+    /// # Errors
+    /// If one cannot be copied.
+    pub fn take_over(&self, other: &Journal) -> Result<()> {
+        for (cell, replications) in other.finished()? {
+            for replication in replications {
+                let (from, to) = (other.file(cell, replication), self.file(cell, replication));
+                if !to.exists() {
+                    let bytes = fs::read(&from).map_err(|source| Error::io(&from, source))?;
+                    replace(&to, &bytes)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Of the tables of a run, those that are kept: the summary first.
+pub fn kept(tables: Vec<Table>, wanted: &[Kept]) -> Vec<Table> {
+    let wanted = |table: &Table| table.file == "summary.parquet" || wanted.iter().any(|kept| kept.file() == table.file);
+    tables.into_iter().filter(wanted).collect()
+}
+
+fn to_json(value: &impl Serialize) -> Result<Vec<u8>> {
+    serde_json::to_vec(value).map_err(|error| Error::Broken(format!("a run cannot be written as JSON: {error}")))
+}
+
+/// Writes a file under another name, and gives it its own when it is whole.
+fn replace(file: &Path, bytes: &[u8]) -> Result<()> {
+    let half = file.with_extension("tmp");
+    fs::write(&half, bytes).map_err(|source| Error::io(&half, source))?;
+    fs::rename(&half, file).map_err(|source| Error::io(file, source))
+}
