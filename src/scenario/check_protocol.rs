@@ -2,7 +2,7 @@
 
 use super::diagnose::Problem;
 use super::{Publish, Scenario};
-use crate::protocol::{After, Late, Mean, Order, Pace, Work};
+use crate::protocol::{After, Composition, Late, Mean, Order, Pace, Work};
 use crate::units::Count;
 
 /// A step with more gradients, or of more local steps, would take for ever.
@@ -10,9 +10,26 @@ const MOST: u64 = 1 << 24;
 
 /// Everything that is wrong with the protocol of a scenario.
 pub fn protocol(scenario: &Scenario) -> Vec<Problem> {
+    let composition = scenario.composition();
+    let mut problems = amounts(scenario, &composition);
+    problems.extend(pace(scenario, &composition));
+    if composition.late == Late::CancelStale && composition.admit.most_versions.is_none() {
+        problems.push(
+            Problem::at("protocol", "no bound says when work is too stale to go on")
+                .help("give the greatest lag in versions (most_age, most_versions), or choose another `late`"),
+        );
+    }
+    problems.extend(table(scenario));
+    problems.extend(publication(scenario, composition.late));
+    problems.extend(work(scenario, &composition.work));
+    problems.extend(questions(scenario, composition.steps_with_several()));
+    problems
+}
+
+/// How many gradients a step takes, of how many there can be.
+fn amounts(scenario: &Scenario, composition: &Composition) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut wrong = |message: String, help: &str| problems.push(Problem::at("protocol", message).help(help));
-    let composition = scenario.composition();
     let workers = scenario.worker_count();
     let each = composition.gradients_per_step(workers);
     if each > MOST {
@@ -42,9 +59,16 @@ pub fn protocol(scenario: &Scenario) -> Vec<Problem> {
             "lower `parts`, or take more gradients a step",
         );
     }
+    problems
+}
+
+/// Whether those that may start are enough for a step.
+fn pace(scenario: &Scenario, composition: &Composition) -> Vec<Problem> {
+    let workers = scenario.worker_count();
     let counted = matches!(composition.step.after, After::Gradients(_));
+    let wrong = |message: String, help: &str| vec![Problem::at("protocol", message).help(help)];
     match &composition.pace {
-        Pace::Budget { batch, .. } if !counted || batch.get() < each => wrong(
+        Pace::Budget { batch, .. } if !counted || batch.get() < composition.gradients_per_step(workers) => wrong(
             format!("a budget of {} gradients a step does not last for steps that take others", batch.get()),
             "let a step take a number of gradients, `after: Gradients(…)`, no more than the budget's batch",
         ),
@@ -56,20 +80,9 @@ pub fn protocol(scenario: &Scenario) -> Vec<Problem> {
             format!("{} workers are to be active at a time, and there are {workers}", concurrency.get()),
             "lower the concurrency, or add workers",
         ),
-        Pace::Routed { tasks, shares, .. } => problems.extend(routed(scenario, tasks.get(), shares)),
-        _ => {}
+        Pace::Routed { tasks, shares, .. } => routed(scenario, tasks.get(), shares),
+        _ => Vec::new(),
     }
-    if composition.late == Late::CancelStale && composition.admit.most_versions.is_none() {
-        problems.push(
-            Problem::at("protocol", "no bound says when work is too stale to go on")
-                .help("give the greatest lag in versions (most_age, most_versions), or choose another `late`"),
-        );
-    }
-    problems.extend(table(scenario));
-    problems.extend(publication(scenario, composition.late));
-    problems.extend(work(scenario, &composition.work));
-    problems.extend(questions(scenario, composition.steps_with_several()));
-    problems
 }
 
 /// Every worker has the same part in a table, whatever it sends.
