@@ -1,6 +1,7 @@
 //! The command line: data on stdout, messages and progress on stderr, and an exit code that says how it went.
 
 mod check;
+mod compare;
 mod list;
 mod run;
 mod sweep;
@@ -34,6 +35,10 @@ enum Command {
     Sweep(sweep::Options),
     /// Unite the runs of one sweep from several folders
     Merge(sweep::MergeOptions),
+    /// Compare scenarios on the same random numbers: is the difference real?
+    Compare(compare::Options),
+    /// Name the first event at which two runs part
+    Diff(compare::DiffOptions),
     /// Check a scenario; print it with all defaults filled in, and what running it will cost
     Check(check::Options),
     /// Name every objective, optimiser, protocol and law of delay, with an example each
@@ -112,6 +117,8 @@ pub fn main() -> ExitCode {
         Command::Run(options) => run::run(options),
         Command::Sweep(options) => sweep::sweep(options),
         Command::Merge(options) => sweep::merge(options),
+        Command::Compare(options) => compare::compare(options),
+        Command::Diff(options) => compare::diff(options),
         Command::Check(options) => check::check(options),
         Command::List(options) => list::list(options),
     };

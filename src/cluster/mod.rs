@@ -15,7 +15,7 @@ mod work;
 mod worker;
 
 pub use account::Totals;
-pub use engine::{Ended, Simulation};
+pub use engine::{Ended, Simulation, Upcoming, What};
 pub use flow::MAX_WORKERS;
 pub use gradient::{CAUSES, Causes, FATES, Fate, Gradient};
 pub use ledger::{Books, Ledger};

@@ -81,6 +81,12 @@ pub struct Summary {
     pub lag_correlation: Option<f64>,
     /// Mean lag in versions of what is in flight just after a step.
     pub in_flight_lag_versions: Option<f64>,
+    /// When the loss of `stop` was reached, in virtual seconds; `None` if it never was, or none was asked for.
+    pub time_to_loss_s: Option<f64>,
+    /// After how many optimiser steps.
+    pub updates_to_loss: Option<f64>,
+    /// After how many gradients, in vain or not: all that had been started.
+    pub gradients_to_loss: Option<f64>,
     /// f(w) at the end, if it is a number.
     pub loss: Option<f64>,
     /// ‖w − w*‖ at the end, if the minimiser w* is known.
@@ -129,6 +135,9 @@ impl Summary {
             lag_batches: None,
             lag_correlation: None,
             in_flight_lag_versions: None,
+            time_to_loss_s: None,
+            updates_to_loss: None,
+            gradients_to_loss: None,
             loss: None,
             distance: None,
             stationary_bias: None,
@@ -159,6 +168,8 @@ impl Summary {
         }
         let fates = std::array::from_fn(|fate| class_fates.iter().map(|own| own[fate]).sum());
         let time_s = simulation.now().seconds();
+        let reached = ended == Ended::Loss;
+        let started = books.iter().map(|books| books.started).sum();
         let totals = simulation.totals();
         let lag_versions = Spread::of(&all.versions, 1.0);
         let applied = all.versions.total();
@@ -187,6 +198,9 @@ impl Summary {
             lag_batches: totals.map_or(lag_versions.mean, |totals| mean(totals.lag_batches)),
             lag_correlation: lags.correlation(),
             in_flight_lag_versions: simulation.ledger().in_flight_lag(),
+            time_to_loss_s: reached.then_some(time_s),
+            updates_to_loss: reached.then(|| simulation.updates() as f64),
+            gradients_to_loss: reached.then_some(started as f64),
             loss: Some(objective.loss(simulation.parameters())).filter(|loss| loss.is_finite()),
             distance: objective
                 .minimiser()
@@ -195,7 +209,7 @@ impl Summary {
             stationary_bias: stationary.map(|(settles, best)| distance(&settles, best)),
             worker_utilisation: worker_utilisation(simulation, &books),
             server_utilisation: (serves && time_s > 0.0).then(|| busy_nanos as f64 / 1e9 / time_s),
-            started: books.iter().map(|books| books.started).sum(),
+            started,
             fates,
             class_fates,
             class_weights,

@@ -1,9 +1,9 @@
-//! The cells of a sweep, a row each, with how sure every figure is.
+//! Figures over replications, with how sure they are: the cells of a sweep, and scenarios compared.
 
 use super::number::figure;
 use super::plain_table;
-use crate::study::CellFigures;
 use crate::study::statistics::{Caution, Estimate};
+use crate::study::{CellFigures, Comparison};
 use std::fmt::Write;
 
 /// A table of the figures called `shown`, for cells with their labels.
@@ -47,4 +47,38 @@ impl std::fmt::Display for Significant {
         let digits = (1.0 - self.0.abs().log10().floor()).clamp(0.0, 12.0) as usize;
         if self.0.abs() < 1e-4 { write!(formatter, "{:.1e}", self.0) } else { write!(formatter, "{:.digits$}", self.0) }
     }
+}
+
+/// A table of the scenarios called `names` for each figure, with what can be said of their differences from the first.
+pub fn comparison(names: &[String], comparison: &Comparison, replications: u64, level: f64) -> String {
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for (quantity, contrasts) in comparison {
+        for (contrast, name) in contrasts.iter().zip(names) {
+            let missing = contrast.own.map_or(replications, |own| replications - own.n);
+            let reached = if missing > 0 { format!(" ({missing} of {replications} without)") } else { String::new() };
+            let own = contrast.own.map_or("–".to_owned(), |own| with_interval(&own)) + &reached;
+            let verdict = match contrast.verdict() {
+                Some(-1) => "lower",
+                Some(1) => "higher",
+                Some(_) => "may be noise",
+                None => "",
+            };
+            rows.push(vec![
+                quantity.clone(),
+                name.clone(),
+                own,
+                contrast.difference.map_or(String::new(), |difference| with_interval(&difference)),
+                contrast.lower.map_or(String::new(), super::number::percent),
+                verdict.to_owned(),
+            ]);
+        }
+    }
+    let mut text =
+        plain_table(&["figure", "scenario", "mean", "difference from the first", "lower in", "verdict"], rows);
+    let _ = writeln!(
+        text,
+        " ± half the width of {} % intervals, over {replications} replications with the same random numbers",
+        figure(level * 100.0)
+    );
+    text
 }

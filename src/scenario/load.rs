@@ -159,7 +159,7 @@ pub fn print(scenario: &Scenario) -> Result<String> {
 /// Any document as RON, which reads back as the same document.
 ///
 /// # Errors
-/// As for [`print`].
+/// If it cannot be written as RON, which would be a bug.
 pub fn print_document(document: &impl Serialize) -> Result<String> {
     let pretty = ron::ser::PrettyConfig::default().struct_names(true).compact_arrays(false).depth_limit(4);
     let text = options().to_string_pretty(document, pretty);

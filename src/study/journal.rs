@@ -60,8 +60,7 @@ impl Journal {
         match fs::read(&file) {
             Ok(bytes) if serde_json::from_slice::<Identity>(&bytes).is_ok_and(|other| other == own) => {}
             Ok(_) => {
-                let reason = "belongs to another sweep, or to one that was changed since; choose another --out";
-                return Err(Error::Table { path: file, reason: reason.to_owned() });
+                return Err(other_sweep(&file));
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => replace(&file, &to_json(&own)?)?,
             Err(error) => return Err(Error::io(&file, error)),
@@ -83,8 +82,7 @@ impl Journal {
         let file = path.join(IDENTITY);
         let bytes = fs::read(&file).map_err(|source| Error::io(&file, source))?;
         if !serde_json::from_slice::<Identity>(&bytes).is_ok_and(|other| other == Identity::of(plan)) {
-            let reason = "belongs to another sweep, or to one that was changed since";
-            return Err(Error::Table { path: file, reason: reason.to_owned() });
+            return Err(other_sweep(&file));
         }
         Ok(Journal { path: path.to_owned() })
     }
@@ -104,7 +102,7 @@ impl Journal {
         let Ok(entry) = serde_json::from_slice::<Entry>(&bytes) else { return Ok(None) };
         if hash.is_some_and(|hash| hash != entry.scenario_hash) {
             let reason = "is a run of another scenario, or of other data; choose another --out";
-            return Err(Error::Table { path: file, reason: reason.to_owned() });
+            return Err(Error::Invalid(format!("{}: {reason}", file.display())));
         }
         Ok(Some(entry))
     }
@@ -152,6 +150,11 @@ impl Journal {
         }
         Ok(())
     }
+}
+
+fn other_sweep(file: &Path) -> Error {
+    let reason = "belongs to another sweep, or to one that was changed since; choose another folder";
+    Error::Invalid(format!("{}: {reason}", file.display()))
 }
 
 /// Of the tables of a run, those that are kept: the summary first.

@@ -2,6 +2,8 @@
 
 mod batch;
 mod cells;
+mod compare;
+mod diff;
 mod journal;
 mod run;
 pub mod statistics;
@@ -9,6 +11,8 @@ mod sweep;
 
 pub use batch::{Progress, execute};
 pub use cells::{CellFigures, Figure, tabulate};
+pub use compare::{Comparison, Contrast, compare};
+pub use diff::{Parting, diff};
 pub use journal::Journal;
 pub use run::{Change, Check, Outcome, Prepared, quantities, run};
 pub use sweep::{Axis, Cell, Kept, Plan, Replications, Sweep};

@@ -156,8 +156,9 @@ impl Axis {
             Axis::LearningRatesBetween { from, to, count } => {
                 let last = count.get().max(2) - 1;
                 let grow = (to.get() / from.get()).powf(1.0 / last as f64);
-                // The ends are exact.
-                let at = |step: u64| if step == last { to.get() } else { from.get() * grow.powf(step as f64) };
+                // Ten digits are enough, and read better: 0.0625, not 0.062499999999999986.
+                let round = |rate: f64| format!("{rate:.9e}").parse().unwrap_or(rate);
+                let at = |step: u64| round(from.get() * grow.powf(step as f64));
                 (0..=last).filter_map(|step| Positive::new(at(step)).ok()).map(rate).collect()
             }
             Axis::Changes { values, .. } => values.clone(),

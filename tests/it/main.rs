@@ -19,6 +19,7 @@ mod queueing;
 mod results;
 mod routing;
 mod scenarios;
+mod studies;
 mod support;
 mod tidy;
 mod timelines;

@@ -1,0 +1,116 @@
+//! Several scenarios on the same random numbers: is the difference real, or noise?
+
+use super::run::{Prepared, run};
+use super::statistics::{self, Estimate};
+use crate::error::{Error, Result};
+use crate::output::{NoRows, summary_numbers};
+use rayon::ThreadPoolBuilder;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+
+/// A figure of one scenario against the same figure of the first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contrast {
+    /// The figure of this scenario; `None` if no run had it.
+    pub own: Option<Estimate>,
+    /// Its difference from the first scenario's, replication by replication; `None` for the first itself, or without pairs.
+    pub difference: Option<Estimate>,
+    /// The share of pairs in which it is lower, ties counted half.
+    pub lower: Option<f64>,
+}
+
+impl Contrast {
+    /// What can be said of it: −1 if it is lower than the first's, 1 if it is higher, 0 if that may be noise.
+    pub fn verdict(&self) -> Option<i32> {
+        let difference = self.difference?;
+        let half = difference.half_width.ok()?;
+        let sure = difference.mean.abs() > half;
+        Some(if !sure {
+            0
+        } else if difference.mean < 0.0 {
+            -1
+        } else {
+            1
+        })
+    }
+}
+
+/// For every figure asked for, each scenario's contrast, in their order.
+pub type Comparison = Vec<(String, Vec<Contrast>)>;
+
+/// Runs every scenario with the replications 0 to `replications` − 1, on `threads` threads, and contrasts the figures called
+/// `quantities`. `prepare` makes scenario i ready with a replication: with the same seed, all draw the same random numbers for
+/// the same worker, so that differences vary less than the figures do.
+///
+/// # Errors
+/// If a scenario cannot be run.
+pub fn compare(
+    scenarios: usize,
+    prepare: impl Fn(usize, u64) -> Result<Prepared> + Sync,
+    replications: u64,
+    quantities: &[String],
+    level: f64,
+    threads: usize,
+) -> Result<Comparison> {
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = pool.map_err(|error| Error::Invalid(format!("no threads: {error}")))?;
+    let runs: Vec<(usize, u64)> =
+        (0..scenarios).flat_map(|scenario| (0..replications).map(move |replication| (scenario, replication))).collect();
+    let figures = |&(scenario, replication): &(usize, u64)| -> Result<BTreeMap<String, Option<f64>>> {
+        let outcome = run(prepare(scenario, replication)?, NoRows, |_| true)?;
+        Ok(summary_numbers(&outcome.summary).into_iter().collect())
+    };
+    let all: Vec<BTreeMap<String, Option<f64>>> =
+        pool.install(|| runs.par_iter().map(figures).collect::<Result<_>>())?;
+    let of = |scenario: usize, quantity: &String| -> Vec<Option<f64>> {
+        let own = &all[scenario * replications as usize..(scenario + 1) * replications as usize];
+        own.iter().map(|figures| figures.get(quantity).copied().flatten()).collect()
+    };
+    let contrasts = |quantity: &String| {
+        let first = of(0, quantity);
+        let contrast = |scenario: usize| contrast(&of(scenario, quantity), &first, scenario > 0, level);
+        (quantity.clone(), (0..scenarios).map(contrast).collect())
+    };
+    Ok(quantities.iter().map(contrasts).collect())
+}
+
+/// A figure over replications against the first scenario's.
+fn contrast(own: &[Option<f64>], first: &[Option<f64>], is_other: bool, level: f64) -> Contrast {
+    let values: Vec<f64> = own.iter().copied().flatten().collect();
+    let pairs = own.iter().zip(first).filter_map(|(own, first)| Some(((*own)?, (*first)?)));
+    let pairs: Vec<(f64, f64)> = pairs.filter(|_| is_other).collect();
+    let differences: Vec<f64> = pairs.iter().map(|(own, first)| own - first).collect();
+    let lower = |&(own, first): &(f64, f64)| {
+        if own < first {
+            1.0
+        } else if own == first {
+            0.5
+        } else {
+            0.0
+        }
+    };
+    Contrast {
+        own: statistics::mean(&values, level),
+        difference: statistics::mean(&differences, level),
+        lower: (!pairs.is_empty()).then(|| pairs.iter().map(lower).sum::<f64>() / pairs.len() as f64),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_within_the_noise_is_no_verdict() {
+        let first = [Some(1.0), Some(2.0), Some(3.0)];
+        let noisy = contrast(&[Some(1.1), Some(1.9), Some(3.1)], &first, true, 0.95);
+        assert_eq!((noisy.verdict(), noisy.lower), (Some(0), Some(1.0 / 3.0)));
+        let lower = contrast(&[Some(0.5), Some(1.49), Some(2.51)], &first, true, 0.95);
+        assert_eq!((lower.verdict(), lower.lower), (Some(-1), Some(1.0)));
+        let same = contrast(&first, &first, true, 0.95);
+        assert_eq!((same.verdict(), same.lower), (Some(0), Some(0.5)));
+        let never = contrast(&[None, None, Some(1.0)], &first, true, 0.95);
+        assert_eq!((never.own.unwrap().n, never.verdict()), (1, None));
+        assert_eq!(contrast(&first, &first, false, 0.95).difference, None);
+    }
+}
