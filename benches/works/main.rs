@@ -6,9 +6,11 @@
 mod bare;
 
 use cpu_time::ProcessTime;
+use laggard::cluster::Simulation;
 use laggard::output::NoRows;
-use laggard::scenario::Source;
-use laggard::study::{Prepared, run};
+use laggard::record::Recorder;
+use laggard::scenario::{Patch, Source};
+use laggard::study::{Base, Change, Prepared, run};
 
 const ROUNDS: usize = 7;
 
@@ -45,6 +47,22 @@ fn laggard(scenario: &str, steps: u64) -> (f64, f64) {
     let outcome = run(prepared, NoRows, |_| true).expect("the reference works run");
     let nanos = start.elapsed().as_nanos() as f64 / steps as f64;
     (nanos, outcome.summary.lag_versions.mean.unwrap_or_default())
+}
+
+/// Microseconds of CPU time to make one run of 64 workers of a sweep ready, up to its first event.
+fn set_up() -> f64 {
+    const TIMES: u32 = 2000;
+    let source = Source { path: "work.ron".into(), text: scalar(64, 0.01, 1000), colour: false };
+    let base = Base::new(&source).expect("the reference works are valid");
+    let start = ProcessTime::now();
+    for replication in 0..TIMES {
+        let own = Patch { replication: Some(u64::from(replication)), ..Patch::default() };
+        let prepared = base.prepare(&[Change::unwritten(own)]).expect("the reference works are valid");
+        let spec = prepared.scenario.record.clone();
+        let simulation = Simulation::new(prepared.model);
+        std::hint::black_box(&Recorder::new(&spec, &simulation, NoRows));
+    }
+    start.elapsed().as_nanos() as f64 / f64::from(TIMES) / 1e3
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -102,4 +120,5 @@ fn main() {
             our_lag
         );
     }
+    println!("set-up of a run of 64 workers: {:.1} µs", median((0..ROUNDS).map(|_| set_up()).collect()));
 }

@@ -5,7 +5,7 @@ use crate::cluster::{Upcoming, What};
 use crate::error::{Error, Result};
 use crate::report;
 use crate::scenario::{Patch, Scenario, Source};
-use crate::study::{Change, Parting, Prepared, compare as contrast, diff as part, quantities};
+use crate::study::{Base, Change, Parting, Prepared, compare as contrast, diff as part, quantities};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -55,7 +55,7 @@ pub fn compare(options: &Options) -> Result<Verdict> {
         return Err(Error::Invalid(format!("--level {}: expected a number between 0 and 1", options.level)));
     }
     let names = quantities();
-    if let Some(unknown) = options.show.iter().find(|name| !names.contains(name)) {
+    if let Some(unknown) = options.show.iter().find(|name| !names.contains(&name.as_str())) {
         let reason = format!("no number in the summary is called `{unknown}`; the numbers are: {}", names.join(", "));
         return Err(Error::Invalid(reason));
     }
@@ -63,13 +63,14 @@ pub fn compare(options: &Options) -> Result<Verdict> {
     let sources: Vec<Source> = options.files.iter().map(read).collect::<Result<_>>()?;
     let changes: Vec<Change> =
         options.changes.iter().map(|text| Change::from_set(text, colour())).collect::<Result<_>>()?;
+    let bases: Vec<Base> = sources.iter().map(Base::new).collect::<Result<_>>()?;
     // One seed for all, so that all draw the same random numbers.
     let seed = sources[0].parse::<Scenario>()?.seed;
     let prepare = |scenario: usize, replication: u64| {
         let mut changes = changes.clone();
         let own = Patch { seed: Some(seed), replication: Some(replication), ..Patch::default() };
         changes.insert(0, Change::unwritten(own));
-        Prepared::changed(&sources[scenario], &changes)
+        bases[scenario].prepare(&changes)
     };
     let threads = options.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
     let comparison = contrast(sources.len(), prepare, options.replications, &options.show, options.level, threads)?;
@@ -102,7 +103,7 @@ pub fn diff(options: &DiffOptions) -> Result<Verdict> {
     let first = options.input.prepare()?;
     let source = match &options.other {
         Some(file) => Source { colour: colour(), ..Source::read(file)? },
-        None => first.source.clone(),
+        None => Source::clone(&first.source),
     };
     let own = options.other_changes.iter().map(|text| Change::from_set(text, colour()));
     let own: Vec<Change> = own.collect::<Result<_>>()?;

@@ -5,7 +5,7 @@ use crate::catalogue::Entry;
 use crate::error::{Error, Result};
 use crate::objective::{Data, Noise, Spectrum};
 use crate::record::{Gradients, Sampling, WHAT_IF};
-use crate::study::quantities;
+use crate::study::{Axis, Kept, Replications, quantities};
 use crate::{delay, objective, optimiser, protocol};
 
 #[derive(Debug, clap::Args)]
@@ -15,7 +15,7 @@ pub struct Options {
 }
 
 /// Every part of a scenario that has variants, with them.
-const PARTS: [(&str, &[Entry]); 12] = [
+const PARTS: [(&str, &[Entry]); 15] = [
     ("objective: what is minimised", objective::CATALOGUE),
     ("curvatures of Diagonal", Spectrum::CATALOGUE),
     ("data of LeastSquares, Logistic and Softmax", Data::CATALOGUE),
@@ -28,6 +28,9 @@ const PARTS: [(&str, &[Entry]); 12] = [
     ("record, gradients: rows of single gradients", Gradients::CATALOGUE),
     ("record, trajectory: samples of the loss", Sampling::CATALOGUE),
     ("record, what_if: questions about single steps", &[WHAT_IF]),
+    ("axes of a sweep", Axis::CATALOGUE),
+    ("replications of a sweep", Replications::CATALOGUE),
+    ("tables of a sweep", Kept::CATALOGUE),
 ];
 
 pub fn list(options: &Options) -> Result<Verdict> {
@@ -50,7 +53,7 @@ pub fn list(options: &Options) -> Result<Verdict> {
         text += "\n";
     }
     let names = quantities();
-    let named: Vec<&str> = names.iter().map(String::as_str).filter(|name| name.contains(&wanted)).collect();
+    let named: Vec<&str> = names.iter().copied().filter(|name| name.contains(&wanted)).collect();
     if !named.is_empty() {
         text += &format!("expect, quantity: numbers of the summary\n  {}\n", named.join(", "));
     }

@@ -100,7 +100,7 @@ pub fn sweep(options: &Options) -> Result<Verdict> {
     }
     let threads = options.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
     // Before the first run, what cannot be written is known.
-    let folder = Folder::create(&options.out, &[options.file.clone(), plan.base.path.clone()])?;
+    let folder = Folder::create(&options.out, &[options.file.clone(), plan.base.source().path.clone()])?;
     let journal = Journal::open(&options.out, &plan)?;
     let progress = Progress::default();
     let finished = watch(&options.shown, &progress, || execute(&plan, &journal, cells, threads, &progress))?;
@@ -117,7 +117,7 @@ pub fn sweep(options: &Options) -> Result<Verdict> {
 
 pub fn merge(options: &MergeOptions) -> Result<Verdict> {
     let plan = read(&options.file, &options.changes, &options.shown)?;
-    let folder = Folder::create(&options.out, &[options.file.clone(), plan.base.path.clone()])?;
+    let folder = Folder::create(&options.out, &[options.file.clone(), plan.base.source().path.clone()])?;
     let journal = Journal::open(&options.out, &plan)?;
     for other in &options.folders {
         journal.take_over(&Journal::existing(other, &plan)?)?;
@@ -130,7 +130,7 @@ fn read(file: &Path, changes: &[String], shown: &Shown) -> Result<Plan> {
     let changes: Vec<Change> = changes.iter().map(|text| Change::from_set(text, colour())).collect::<Result<_>>()?;
     let plan = Plan::new(&Source { colour: colour(), ..Source::read(file)? }, &changes)?;
     let names = crate::study::quantities();
-    if let Some(unknown) = shown.show.iter().find(|name| !names.contains(name)) {
+    if let Some(unknown) = shown.show.iter().find(|name| !names.contains(&name.as_str())) {
         let reason = format!("no number in the summary is called `{unknown}`; the numbers are: {}", names.join(", "));
         return Err(Error::Invalid(reason));
     }
@@ -213,7 +213,7 @@ fn watch(shown: &Shown, progress: &Progress, work: impl FnOnce() -> Result<bool>
 
 /// Makes tables of all finished runs, and shows the figures.
 fn conclude(plan: &Plan, journal: &Journal, folder: Folder, shown: &Shown, out: &Path) -> Result<Verdict> {
-    let scenario: Scenario = plan.base.parse()?;
+    let scenario: Scenario = plan.base.source().parse()?;
     let stamp = Stamp {
         scenario: print_document(&plan.sweep)?,
         scenario_hash: plan.hash,

@@ -14,5 +14,5 @@ pub use cells::{CellFigures, Figure, tabulate};
 pub use compare::{Comparison, Contrast, compare};
 pub use diff::{Parting, diff};
 pub use journal::Journal;
-pub use run::{Change, Check, Outcome, Prepared, quantities, run};
+pub use run::{Base, Change, Check, Outcome, Prepared, quantities, run};
 pub use sweep::{Axis, Cell, Kept, Plan, Replications, Sweep};

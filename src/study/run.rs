@@ -7,7 +7,7 @@ use crate::output::{Stamp, summary_numbers};
 use crate::record::{Recorder, Recording, RowSink, Summary};
 use crate::scenario::{Draft, Estimate, Located, Patch, Problem, Scenario, Source, build, print};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Coordinates that are computed with between two looks at the clock and at Ctrl-C.
@@ -23,7 +23,7 @@ pub struct Prepared {
     /// What it will cost.
     pub estimate: Estimate,
     /// Its text, for messages.
-    pub source: Source,
+    pub source: Arc<Source>,
     /// What was changed of it.
     pub changes: Vec<Change>,
     /// Every file that it was made from.
@@ -66,8 +66,66 @@ impl Check {
 }
 
 /// The names that an expectation can use.
-pub fn quantities() -> Vec<String> {
-    summary_numbers(&Summary::blank()).into_iter().map(|(name, _)| name).collect()
+pub fn quantities() -> &'static [&'static str] {
+    static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+        let names = summary_numbers(&Summary::blank()).into_iter().map(|(name, _)| name);
+        names.map(|name| &*name.leak()).collect()
+    });
+    &NAMES
+}
+
+/// A scenario that was read once, to be prepared with many changes.
+#[derive(Clone, Debug)]
+pub struct Base {
+    source: Arc<Source>,
+    draft: Draft<Scenario>,
+}
+
+impl Base {
+    /// Reads what `source` says.
+    ///
+    /// # Errors
+    /// If that is no scenario at all: all problems. Others wait for [`Base::prepare`], which finds more.
+    pub fn new(source: &Source) -> Result<Base> {
+        let draft: Draft<Scenario> = source.draft();
+        if draft.document.is_none() {
+            return Err(source.refuse(&draft.problems));
+        }
+        Ok(Base { source: Arc::new(source.clone()), draft })
+    }
+
+    /// Its text.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// The scenario with `changes`, one after the other, checked and built.
+    ///
+    /// # Errors
+    /// If it cannot be run: all problems, each with its place, in the scenario or in the change, and a remedy.
+    pub fn prepare(&self, changes: &[Change]) -> Result<Prepared> {
+        let source = &self.source;
+        let Some(mut scenario) = self.draft.document.clone() else { return Err(source.refuse(&self.draft.problems)) };
+        for change in changes {
+            change.patch.apply(&mut scenario).map_err(|problem| change.refuse(&problem))?;
+        }
+        let files = Files::beside(source.path.parent().unwrap_or(Path::new("")));
+        let (model, estimate) = match build(&scenario, &files, quantities()) {
+            Ok(built) if self.draft.problems.is_empty() => built,
+            built => return Err(misfit(source, changes, self.draft.clone(), &built.err().unwrap_or_default())),
+        };
+        let text = print(&scenario)?;
+        let stamp = Stamp {
+            scenario_hash: xxh3_64_with_seed(text.as_bytes(), files.digest()),
+            scenario: text,
+            seed: scenario.seed,
+            replication: scenario.replication,
+            fingerprint: None,
+        };
+        let inputs = std::iter::once(source.path.clone()).chain(files.paths()).collect();
+        let (source, changes) = (Arc::clone(source), changes.to_vec());
+        Ok(Prepared { scenario, model, estimate, source, changes, inputs, stamp })
+    }
 }
 
 impl Prepared {
@@ -85,34 +143,7 @@ impl Prepared {
     /// # Errors
     /// If it cannot be run: all problems, each with its place, in the scenario or in the change, and a remedy.
     pub fn changed(source: &Source, changes: &[Change]) -> Result<Prepared> {
-        let draft = source.draft();
-        let Some(mut scenario): Option<Scenario> = draft.document.clone() else {
-            return Err(source.refuse(&draft.problems));
-        };
-        for change in changes {
-            change.patch.apply(&mut scenario).map_err(|problem| change.refuse(&problem))?;
-        }
-        let files = Files::beside(source.path.parent().unwrap_or(Path::new("")));
-        let names = quantities();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let (model, estimate) = match build(&scenario, &files, &names) {
-            Ok(built) if draft.problems.is_empty() => built,
-            built => {
-                let misfits = built.err().unwrap_or_default();
-                return Err(misfit(source, changes, draft, &misfits));
-            }
-        };
-        let text = print(&scenario)?;
-        let stamp = Stamp {
-            scenario_hash: xxh3_64_with_seed(text.as_bytes(), files.digest()),
-            scenario: text,
-            seed: scenario.seed,
-            replication: scenario.replication,
-            fingerprint: None,
-        };
-        let inputs = std::iter::once(source.path.clone()).chain(files.paths()).collect();
-        let (source, changes) = (source.clone(), changes.to_vec());
-        Ok(Prepared { scenario, model, estimate, source, changes, inputs, stamp })
+        Base::new(source)?.prepare(changes)
     }
 }
 

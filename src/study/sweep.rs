@@ -1,6 +1,6 @@
 //! A sweep: a scenario and axes of changes, and the plan of runs that follows from them.
 
-use super::run::{Change, Prepared};
+use super::run::{Base, Change, Prepared};
 use crate::catalogue::{Entry, entry};
 use crate::error::{Error, Result};
 use crate::scenario::{Patch, Problem, Source, print_document};
@@ -224,8 +224,8 @@ pub struct Cell {
 pub struct Plan {
     /// The document.
     pub sweep: Sweep,
-    /// The scenario's text.
-    pub base: Source,
+    /// The scenario.
+    pub base: Base,
     /// The names of the axes.
     pub axes: Vec<String>,
     /// The combinations, the last axis varying fastest.
@@ -264,7 +264,7 @@ impl Plan {
         let more: Vec<&str> = more.iter().map(|change| change.source.text.as_str()).collect();
         let hash = xxh3_64(format!("{}\n{}\n{}", print_document(&identity)?, base.text, more.join("\n")).as_bytes());
         let axes = sweep.axes.iter().map(|axis| axis.name().to_owned()).collect();
-        Ok(Plan { sweep, base, axes, cells, hash })
+        Ok(Plan { sweep, base: Base::new(&base)?, axes, cells, hash })
     }
 
     /// A run, ready to begin.
@@ -274,7 +274,7 @@ impl Plan {
     pub fn prepare(&self, cell: usize, replication: u64) -> Result<Prepared> {
         let mut changes = self.cells[cell].changes.clone();
         changes.push(Change::unwritten(Patch { replication: Some(replication), ..Patch::default() }));
-        Prepared::changed(&self.base, &changes)
+        self.base.prepare(&changes)
     }
 
     /// What a person calls a combination.
@@ -337,7 +337,7 @@ fn check(sweep: &Sweep) -> Vec<Problem> {
         wrong("axes".to_owned(), format!("{cells} combinations are too many"), "at most 1,000,000");
     }
     if let Replications::Until { quantity, .. } = &sweep.replications
-        && !super::run::quantities().contains(quantity)
+        && !super::run::quantities().contains(&quantity.as_str())
     {
         let message = format!("no number in the summary is called `{quantity}`");
         wrong("replications.quantity".to_owned(), message, "`laggard list` names them");

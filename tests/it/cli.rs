@@ -174,6 +174,11 @@ fn the_readme_shows_what_is_printed() {
     let printed = ["overshoot", "pai", "cases/queue-wait-fast-producer"]
         .map(|name| stdout(&laggard(&["run", &format!("scenarios/{name}.ron")])))
         .concat();
+    let out = tempfile::tempdir().unwrap();
+    let figures = "lag_versions_mean,lag_versions_p99,lag_s_mean";
+    let out = out.path().to_string_lossy();
+    let sweep = ["sweep", "scenarios/sweeps/workers-and-delays.ron", "--out", &out, "--show", figures];
+    let printed = printed + &stdout(&laggard(&sweep));
     let readme = std::fs::read_to_string(format!("{}/README.md", env!("CARGO_MANIFEST_DIR"))).unwrap();
     let shown: Vec<&str> = readme.split("```text\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert!(shown.len() >= 2);
