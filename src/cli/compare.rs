@@ -5,9 +5,13 @@ use crate::cluster::{Upcoming, What};
 use crate::error::{Error, Result};
 use crate::report;
 use crate::scenario::{Patch, Scenario, Source};
+use crate::study::statistics::Estimate;
 use crate::study::{Base, Change, Parting, Prepared, compare as contrast, diff as part, quantities};
 use serde_json::json;
 use std::path::PathBuf;
+
+/// What is compared if nothing else is asked for.
+const SHOWN: &str = "throughput_per_s,lag_versions_mean,lag_s_mean,loss,time_to_loss_s";
 
 #[derive(Debug, clap::Args)]
 pub struct Options {
@@ -21,7 +25,7 @@ pub struct Options {
     #[arg(
         long,
         value_delimiter = ',',
-        default_value = "throughput_per_s,lag_versions_mean,lag_s_mean,loss,time_to_loss_s"
+        default_value = SHOWN
     )]
     show: Vec<String>,
     /// The confidence of intervals
@@ -79,15 +83,14 @@ pub fn compare(options: &Options) -> Result<Verdict> {
         print(&report::comparison(&names, &comparison, options.replications, options.level))?;
         return Ok(Verdict::Fine);
     }
-    let estimate = |known: &crate::study::statistics::Estimate| json!({ "n": known.n, "mean": known.mean, "sd": known.sd, "half_width": known.half_width.ok() });
     let object: serde_json::Map<String, serde_json::Value> = comparison
         .iter()
         .map(|(quantity, contrasts)| {
             let each = contrasts.iter().zip(&names).map(|(contrast, name)| {
                 json!({
                     "scenario": name,
-                    "figure": contrast.own.as_ref().map(estimate),
-                    "difference": contrast.difference.as_ref().map(estimate),
+                    "figure": contrast.own.as_ref().map(estimate_json),
+                    "difference": contrast.difference.as_ref().map(estimate_json),
                     "share_lower": contrast.lower,
                     "verdict": contrast.verdict(),
                 })
@@ -97,6 +100,11 @@ pub fn compare(options: &Options) -> Result<Verdict> {
         .collect();
     print(&format!("{}\n", serde_json::Value::Object(object)))?;
     Ok(Verdict::Fine)
+}
+
+fn estimate_json(known: &Estimate) -> serde_json::Value {
+    let half_width = known.half_width.ok();
+    json!({ "n": known.n, "mean": known.mean, "sd": known.sd, "half_width": half_width })
 }
 
 pub fn diff(options: &DiffOptions) -> Result<Verdict> {

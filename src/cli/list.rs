@@ -4,7 +4,7 @@ use super::{Verdict, print};
 use crate::catalogue::Entry;
 use crate::error::{Error, Result};
 use crate::objective::{Data, Noise, Spectrum};
-use crate::record::{Gradients, Sampling, WHAT_IF};
+use crate::record::{Gradients, Sampling, WHAT_IF, WarmUp};
 use crate::study::{Axis, Kept, Replications, quantities};
 use crate::{delay, objective, optimiser, protocol};
 
@@ -15,7 +15,7 @@ pub struct Options {
 }
 
 /// Every part of a scenario that has variants, with them.
-const PARTS: [(&str, &[Entry]); 15] = [
+const PARTS: [(&str, &[Entry]); 16] = [
     ("objective: what is minimised", objective::CATALOGUE),
     ("curvatures of Diagonal", Spectrum::CATALOGUE),
     ("data of LeastSquares, Logistic and Softmax", Data::CATALOGUE),
@@ -28,6 +28,7 @@ const PARTS: [(&str, &[Entry]); 15] = [
     ("record, gradients: rows of single gradients", Gradients::CATALOGUE),
     ("record, trajectory: samples of the loss", Sampling::CATALOGUE),
     ("record, what_if: questions about single steps", &[WHAT_IF]),
+    ("record, warm_up: what is left out of lags and rates", WarmUp::CATALOGUE),
     ("axes of a sweep", Axis::CATALOGUE),
     ("replications of a sweep", Replications::CATALOGUE),
     ("tables of a sweep", Kept::CATALOGUE),

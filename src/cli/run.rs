@@ -4,7 +4,7 @@ use super::{Input, Verdict, note, print};
 use crate::cluster::Ended;
 use crate::error::Result;
 use crate::output::{Folder, GradientFile, NoRows, SCENARIO, Stamp, summary_table, tables};
-use crate::record::{Answer, GradientRow, Gradients, Rejection, Row, RowSink};
+use crate::record::{Answer, GradientRow, Gradients, Recording, Rejection, Row, RowSink};
 use crate::report::{self, Heading};
 use crate::study::{Check, Outcome, Prepared, run as simulate};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -112,10 +112,10 @@ fn verdict<S>(outcome: &Outcome<S>) -> Verdict {
 }
 
 fn take_sink(outcome: Outcome<Sink>) -> (Outcome<()>, Sink) {
-    let Outcome { simulation, recording, summary, checks } = outcome;
-    let crate::record::Recording { lags, trajectory, timeline, answers, rejections, sink } = recording;
-    let recording = crate::record::Recording { lags, trajectory, timeline, answers, rejections, sink: () };
-    (Outcome { simulation, recording, summary, checks }, sink)
+    let Outcome { simulation, recording, summary, checks, intervals } = outcome;
+    let Recording { lags, trajectory, timeline, answers, rejections, cut, marks, sink } = recording;
+    let recording = Recording { lags, trajectory, timeline, answers, rejections, cut, marks, sink: () };
+    (Outcome { simulation, recording, summary, checks, intervals }, sink)
 }
 
 /// A bar on the terminal; nothing where stderr is none.
@@ -184,16 +184,16 @@ fn write(
 }
 
 fn to_text(heading: &Heading, outcome: &Outcome<()>) -> String {
-    let Outcome { recording, summary, checks, .. } = outcome;
+    let Outcome { recording, summary, checks, intervals, .. } = outcome;
     let timeline = report::timeline(&recording.timeline, &recording.answers, heading.constant_load);
     let trouble = report::trouble(summary, &recording.rejections).unwrap_or_default();
     let rejections = report::rejections(summary, &recording.rejections);
     let summary = report::summary(heading, summary, &recording.lags, &recording.trajectory);
-    timeline + &summary + &rejections + &trouble + &report::checks(checks)
+    timeline + &summary + &report::intervals(intervals) + &rejections + &trouble + &report::checks(checks)
 }
 
 fn to_json(outcome: &Outcome<()>) -> Value {
-    let Outcome { recording, summary, checks, .. } = outcome;
+    let Outcome { recording, summary, checks, intervals, .. } = outcome;
     let mut object = summary_table(summary).json_row(0);
     object["schema_version"] = 1.into();
     if !recording.timeline.is_empty() {
@@ -201,6 +201,10 @@ fn to_json(outcome: &Outcome<()>) -> Value {
     }
     if !recording.answers.is_empty() {
         object["what_if"] = recording.answers.iter().map(answer_json).collect();
+    }
+    for (name, estimate) in intervals {
+        let half_width = estimate.half_width.ok();
+        object["intervals"][*name] = json!({ "batches": estimate.n, "mean": estimate.mean, "half_width": half_width });
     }
     if !recording.rejections.is_empty() {
         object["rejections"] = recording.rejections.iter().map(rejection_json).collect();

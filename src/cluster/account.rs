@@ -20,6 +20,18 @@ pub struct Totals {
     pub busy_nanos: u64,
 }
 
+impl Totals {
+    /// What was added since `before`.
+    pub fn since(&self, before: &Totals) -> Totals {
+        Totals {
+            lag_in_flight: self.lag_in_flight - before.lag_in_flight,
+            nanos_in_flight: self.nanos_in_flight - before.nanos_in_flight,
+            lag_batches: self.lag_batches - before.lag_batches,
+            busy_nanos: self.busy_nanos - before.busy_nanos,
+        }
+    }
+}
+
 impl Flow {
     /// All gradients that have not ended.
     pub fn in_flight(&self, run: &Simulation) -> Vec<Gradient> {

@@ -11,16 +11,18 @@ mod publish;
 mod server;
 mod snapshots;
 mod step;
+mod upcoming;
 mod work;
 mod worker;
 
 pub use account::Totals;
-pub use engine::{Ended, Simulation, Upcoming, What};
+pub use engine::{Ended, Simulation};
 pub use flow::MAX_WORKERS;
 pub use gradient::{CAUSES, Causes, FATES, Fate, Gradient};
 pub use ledger::{Books, Ledger};
 pub use model::{DelayId, Legs, Member, Model, Publish, Serving, Stop, purpose};
 pub use snapshots::LARGEST;
+pub use upcoming::{Upcoming, What};
 
 use crate::error::Result;
 use crate::objective::Objective;
@@ -68,6 +70,8 @@ pub struct Step<'a> {
     pub after: &'a [f64],
     /// What is being minimised.
     pub objective: &'a dyn Objective,
+    /// The sums of the run so far, where there are any.
+    pub totals: Option<Totals>,
     /// The optimiser just before the step, if [`Observer::wants_optimiser`] asked for it.
     pub optimiser: Option<&'a Optimiser>,
 }

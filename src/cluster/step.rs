@@ -278,6 +278,7 @@ impl Flow {
                 before: run.snapshots.get(before),
                 after: run.snapshots.current(),
                 objective: run.model.objective.as_ref(),
+                totals: Some(self.totals(run)),
                 optimiser: run.optimiser_before.as_ref(),
             };
             observer.inspect(&held.gradient, &step)?;

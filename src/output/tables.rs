@@ -41,6 +41,7 @@ pub fn summary_table(summary: &Summary) -> Table {
         whole("workers", "workers", s.workers),
         whole("steps", "optimiser steps", s.steps),
         maybe("time_s", "virtual s", Some(s.time_s)),
+        whole("warm_up_updates", "optimiser steps left out", s.warm_up),
         maybe("throughput_per_s", "optimiser steps per virtual s", s.throughput_per_s),
     ];
     let lags = [("versions", "versions", s.lag_versions), ("s", "s", s.lag_s), ("clocks", "clocks", s.lag_clocks)];

@@ -3,6 +3,7 @@
 mod histogram;
 mod joint;
 mod lag;
+mod steady;
 mod summary;
 mod timeline;
 mod trajectory;
@@ -10,6 +11,7 @@ mod trajectory;
 pub use histogram::{Bin, Histogram, Moments};
 pub use joint::{Cell, Joint};
 pub use lag::{ClassLags, Lags};
+pub use steady::{Cut, Mark, WarmUp};
 pub use summary::{Spread, Summary};
 pub use timeline::{Answer, Row, WHAT_IF, WhatIf, Which};
 pub use trajectory::{Point, Sampling, Trajectory};
@@ -34,6 +36,11 @@ pub struct Record {
     pub timeline: u32,
     /// Single steps to be taken again, otherwise.
     pub what_if: Vec<WhatIf>,
+    /// What is left out of lags, causes and rates.
+    pub warm_up: WarmUp,
+    /// How many steps there are in a batch, for intervals by batch means.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batch: Option<Count>,
 }
 
 /// Which gradients get a row of their own.
@@ -143,6 +150,8 @@ pub struct Recorder<S> {
     timeline: Vec<Row>,
     answers: Vec<Answer>,
     rejections: Vec<Rejection>,
+    cut: Option<Cut>,
+    marks: Vec<Mark>,
     sink: S,
     start_version: u64,
     /// Room for two gradients.
@@ -164,6 +173,10 @@ pub struct Recording<S> {
     pub answers: Vec<Answer>,
     /// The first rejections.
     pub rejections: Vec<Rejection>,
+    /// Where the warm-up ended, if it did.
+    pub cut: Option<Cut>,
+    /// The ends of the batches, and before them that of the warm-up, or the beginning.
+    pub marks: Vec<Mark>,
     /// What took the rows of single gradients.
     pub sink: S,
 }
@@ -179,11 +192,16 @@ impl<S: RowSink> Recorder<S> {
             timeline: Vec::new(),
             answers: Vec::new(),
             rejections: Vec::with_capacity(MOST_REJECTIONS),
+            cut: None,
+            marks: Vec::new(),
             sink,
             start_version: simulation.version(),
             scratch: std::array::from_fn(|_| vec![0.0; simulation.parameters().len()]),
             next: 0,
         };
+        if spec.batch.is_some() && spec.warm_up.last().is_none() {
+            recorder.marks.push(Mark::new(0, simulation.now(), &recorder.lags));
+        }
         recorder.plan(0);
         recorder
     }
@@ -197,8 +215,8 @@ impl<S: RowSink> Recorder<S> {
         self.trajectory.finish(point(simulation));
         let unanswered = self.spec.what_if.iter().filter(|question| question.version >= simulation.version());
         self.answers.extend(unanswered.map(|question| Answer { question: question.clone(), outcome: None }));
-        let Recorder { lags, trajectory, timeline, answers, rejections, sink, .. } = self;
-        Ok(Recording { lags, trajectory, timeline, answers, rejections, sink })
+        let Recorder { lags, trajectory, timeline, answers, rejections, cut, marks, sink, .. } = self;
+        Ok(Recording { lags, trajectory, timeline, answers, rejections, cut, marks, sink })
     }
 
     /// Finds the next step to inspect after the `updates`-th.
@@ -208,8 +226,31 @@ impl<S: RowSink> Recorder<S> {
             let step = question.version.checked_sub(self.start_version)? + 1;
             (step > updates).then_some(step)
         });
-        let asked = asked.min().unwrap_or(u64::MAX);
+        let asked = asked.min().unwrap_or(u64::MAX).min(self.next_mark(updates));
         self.next = self.trajectory.next().min(self.spec.gradients.next(updates)).min(timeline).min(asked);
+    }
+
+    /// The next step at which the warm-up or a batch ends, after the `updates`-th.
+    fn next_mark(&self, updates: u64) -> u64 {
+        let warm = self.spec.warm_up.last().unwrap_or(0);
+        if updates < warm {
+            return warm;
+        }
+        let batch = |batch: Count| (updates - warm) / batch.get() * batch.get() + batch.get() + warm;
+        self.spec.batch.map_or(u64::MAX, batch)
+    }
+
+    /// Ends the warm-up, or a batch, if this step is its last. Called for each gradient of the step, after all were recorded.
+    fn mark(&mut self, gradient: &Gradient, step: &Step) {
+        let updates = step.updates;
+        if self.cut.is_none() && self.spec.warm_up.last() == Some(updates) {
+            self.lags = Lags::new(self.lags.classes().len());
+            self.cut = Some(Cut { updates, at: gradient.ended, totals: step.totals });
+        }
+        let ends = self.spec.batch.is_some() && self.next_mark(updates - 1) == updates;
+        if ends && self.marks.last().is_none_or(|mark| mark.updates < updates) {
+            self.marks.push(Mark::new(updates, gradient.ended, &self.lags));
+        }
     }
 
     fn write(&mut self, gradient: &Gradient, step: &Step) -> Result<()> {
@@ -243,6 +284,7 @@ impl<S: RowSink> Observer for Recorder<S> {
 
     fn inspect(&mut self, gradient: &Gradient, step: &Step) -> Result<()> {
         let updates = step.updates;
+        self.mark(gradient, step);
         if self.spec.gradients.next(updates - 1) == updates {
             self.write(gradient, step)?;
         }

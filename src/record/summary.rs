@@ -2,6 +2,7 @@
 
 use super::histogram::Moments;
 use super::lag::Lags;
+use super::steady::Cut;
 use crate::cluster::{Books, Ended, FATES, Simulation};
 use crate::kernel::Time;
 use crate::protocol::Work;
@@ -59,6 +60,8 @@ pub struct Summary {
     pub steps: u64,
     /// Virtual seconds.
     pub time_s: f64,
+    /// Steps that are left out of lags and rates.
+    pub warm_up: u64,
     /// Steps per virtual second.
     pub throughput_per_s: Option<f64>,
     /// Lag at application in server versions.
@@ -124,6 +127,7 @@ impl Summary {
             workers: 0,
             steps: 0,
             time_s: 0.0,
+            warm_up: 0,
             throughput_per_s: None,
             lag_versions: none,
             lag_s: none,
@@ -153,50 +157,29 @@ impl Summary {
         }
     }
 
-    /// Of a run that has been closed, with the lags that were recorded of it.
-    pub fn new(simulation: &Simulation, ended: Ended, lags: &Lags, seed: u64, replication: u64) -> Summary {
-        let all = lags.overall();
-        let model = simulation.model();
-        let objective = &model.objective;
+    /// Of a run that has been closed, with the lags that were recorded of it since `cut`.
+    pub fn new(
+        simulation: &Simulation,
+        ended: Ended,
+        lags: &Lags,
+        cut: Option<&Cut>,
+        seed: u64,
+        replication: u64,
+    ) -> Summary {
+        let objective = &simulation.model().objective;
         let books: Vec<Books> = simulation.books().collect();
-        let mut class_fates = vec![[0; FATES.len()]; lags.classes().len()];
-        let mut class_weights = vec![0.0; lags.classes().len()];
-        for (books, member) in books.iter().zip(&model.workers) {
-            let own = &mut class_fates[member.class as usize];
-            own.iter_mut().zip(books.fates).for_each(|(total, count)| *total += count);
-            class_weights[member.class as usize] += books.weight;
-        }
-        let fates = std::array::from_fn(|fate| class_fates.iter().map(|own| own[fate]).sum());
+        let (class_fates, class_weights) = by_class(simulation, &books, lags.classes().len());
         let time_s = simulation.now().seconds();
         let reached = ended == Ended::Loss;
         let started = books.iter().map(|books| books.started).sum();
-        let totals = simulation.totals();
-        let lag_versions = Spread::of(&all.versions, 1.0);
-        let applied = all.versions.total();
-        let mean = |sum: i64| (applied > 0).then(|| sum as f64 / applied as f64);
-        let in_flight = totals.map_or(lag_versions.mean, |totals| mean(totals.lag_in_flight));
-        let lag_s = Spread::of(&all.nanos, 1e9);
-        let nanos = totals.map(|totals| totals.nanos_in_flight as f64 / 1e9);
-        let s_in_flight = nanos.map_or(lag_s.mean, |sum| (applied > 0).then(|| sum / applied as f64));
         let stationary = objective.stationary(&steps_of_classes(simulation, &books)).zip(objective.minimiser());
-        let serves = model.server.service.place().or(model.server.step.place()).is_some();
-        let busy_nanos = totals.map_or(0, |totals| totals.busy_nanos);
         Summary {
             seed,
             replication,
-            workers: model.workers.len() as u64,
+            workers: books.len() as u64,
             steps: simulation.updates(),
             time_s,
-            throughput_per_s: (time_s > 0.0).then(|| simulation.updates() as f64 / time_s),
-            lag_versions,
-            lag_s,
-            lag_clocks: Spread::of(&all.clocks, 1.0),
-            lag_versions_in_flight: in_flight,
-            lag_versions_in_queue: lag_versions.mean.zip(in_flight).map(|(all, part)| all - part),
-            lag_s_in_flight: s_in_flight,
-            lag_s_in_queue: lag_s.mean.zip(s_in_flight).map(|(all, part)| (all - part).max(0.0)),
-            lag_batches: totals.map_or(lag_versions.mean, |totals| mean(totals.lag_batches)),
-            lag_correlation: lags.correlation(),
+            warm_up: cut.map_or(0, |cut| cut.updates),
             in_flight_lag_versions: simulation.ledger().in_flight_lag(),
             time_to_loss_s: reached.then_some(time_s),
             updates_to_loss: reached.then(|| simulation.updates() as f64),
@@ -208,16 +191,58 @@ impl Summary {
                 .filter(|distance| distance.is_finite()),
             stationary_bias: stationary.map(|(settles, best)| distance(&settles, best)),
             worker_utilisation: worker_utilisation(simulation, &books),
-            server_utilisation: (serves && time_s > 0.0).then(|| busy_nanos as f64 / 1e9 / time_s),
             started,
-            fates,
+            fates: std::array::from_fn(|fate| class_fates.iter().map(|own| own[fate]).sum()),
             class_fates,
             class_weights,
-            cost: None,
             fingerprint: simulation.fingerprint(),
             ended,
+            ..Summary::blank()
+        }
+        .with_lags(simulation, lags, cut)
+    }
+
+    /// The same, with what there is to say of lags and rates since `cut`.
+    fn with_lags(self, simulation: &Simulation, lags: &Lags, cut: Option<&Cut>) -> Summary {
+        let all = lags.overall();
+        let totals = simulation.totals();
+        let totals = totals.map(|now| cut.and_then(|cut| cut.totals).map_or(now, |before| now.since(&before)));
+        let (from, steps) = cut.map_or((Time::ZERO, 0), |cut| (cut.at, cut.updates));
+        let span_s = simulation.now().since(from).seconds();
+        let (lag_versions, lag_s) = (Spread::of(&all.versions, 1.0), Spread::of(&all.nanos, 1e9));
+        let applied = all.versions.total();
+        let mean = |sum: f64| (applied > 0).then(|| sum / applied as f64);
+        let in_flight = totals.map_or(lag_versions.mean, |totals| mean(totals.lag_in_flight as f64));
+        let s_in_flight = totals.map_or(lag_s.mean, |totals| mean(totals.nanos_in_flight as f64 / 1e9));
+        let server = &simulation.model().server;
+        let serves = server.service.place().or(server.step.place()).is_some();
+        let busy_s = totals.map_or(0.0, |totals| totals.busy_nanos as f64 / 1e9);
+        Summary {
+            throughput_per_s: (span_s > 0.0).then(|| (simulation.updates() - steps) as f64 / span_s),
+            lag_versions,
+            lag_s,
+            lag_clocks: Spread::of(&all.clocks, 1.0),
+            lag_versions_in_flight: in_flight,
+            lag_versions_in_queue: lag_versions.mean.zip(in_flight).map(|(all, part)| all - part),
+            lag_s_in_flight: s_in_flight,
+            lag_s_in_queue: lag_s.mean.zip(s_in_flight).map(|(all, part)| (all - part).max(0.0)),
+            lag_batches: totals.map_or(lag_versions.mean, |totals| mean(totals.lag_batches as f64)),
+            lag_correlation: lags.correlation(),
+            server_utilisation: (serves && span_s > 0.0).then(|| busy_s / span_s),
+            ..self
         }
     }
+}
+
+/// Fates and weights of all gradients, class by class.
+fn by_class(simulation: &Simulation, books: &[Books], classes: usize) -> (Vec<[u64; FATES.len()]>, Vec<f64>) {
+    let (mut fates, mut weights) = (vec![[0; FATES.len()]; classes], vec![0.0; classes]);
+    for (books, member) in books.iter().zip(&simulation.model().workers) {
+        let own = &mut fates[member.class as usize];
+        own.iter_mut().zip(books.fates).for_each(|(total, count)| *total += count);
+        weights[member.class as usize] += books.weight;
+    }
+    (fates, weights)
 }
 
 /// How many steps on its objective each class took, weighted; none where workers keep parameters of their own, so that what a

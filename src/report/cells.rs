@@ -82,3 +82,10 @@ pub fn comparison(names: &[String], comparison: &Comparison, replications: u64, 
     );
     text
 }
+
+/// Figures of one run with intervals by batch means.
+pub fn intervals(figures: &[(&str, Estimate)]) -> String {
+    let shown: Vec<String> = figures.iter().map(|(name, known)| format!("{name} {}", with_interval(known))).collect();
+    let Some((_, first)) = figures.first() else { return String::new() };
+    format!("{} batch means    {}; 95 % intervals\n", first.n, shown.join(", "))
+}

@@ -43,6 +43,10 @@ pub fn summary(heading: &Heading, summary: &Summary, lags: &Lags, trajectory: &T
         maybe(summary.throughput_per_s),
         summary.ended.name()
     );
+    if summary.warm_up > 0 {
+        text.truncate(text.trim_end().len());
+        let _ = writeln!(text, "; lags and rates are of what came after a warm-up of {} steps\n", summary.warm_up);
+    }
     text += &measures(summary);
     text += "\n";
     text += &histograms(&all);

@@ -125,6 +125,17 @@ fn record(scenario: &Scenario) -> Vec<Problem> {
         let message = format!("the window begins at step {}, after the last", first.get());
         problems.push(Problem::at("record.gradients", message).help(format!("the run ends at step {}", updates.get())));
     }
+    let last = record.warm_up.last().unwrap_or(0);
+    if let Some(updates) = scenario.stop.updates.filter(|updates| last >= updates.get()) {
+        let message = format!("the warm-up of {last} steps leaves nothing of a run of {}", updates.get());
+        problems.push(Problem::at("record.warm_up", message).help("make it shorter, or the run longer"));
+    }
+    if let (Some(batch), Some(updates)) = (record.batch, scenario.stop.updates)
+        && batch.get() > updates.get().saturating_sub(last) / 2
+    {
+        let message = format!("a batch of {} steps leaves fewer than two in the run", batch.get());
+        problems.push(Problem::at("record.batch", message).help("make batches shorter: ten to thirty are usual"));
+    }
     for (number, question) in record.what_if.iter().enumerate() {
         let path = format!("record.what_if.{number}");
         if question.version < scenario.start_version {

@@ -1,11 +1,13 @@
 //! One run, from the scenario to everything that was recorded of it.
 
-use crate::cluster::{Ended, Model, Simulation};
+use super::statistics;
+use crate::cluster::{Ended, Gradient, Model, Observer, Simulation, Step};
 use crate::data::Files;
 use crate::error::{Error, Result};
 use crate::output::{Stamp, summary_numbers};
-use crate::record::{Recorder, Recording, RowSink, Summary};
+use crate::record::{Mark, Record, Recorder, Recording, RowSink, Summary, WarmUp};
 use crate::scenario::{Draft, Estimate, Located, Patch, Problem, Scenario, Source, build, print};
+use crate::units::Count;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -43,7 +45,12 @@ pub struct Outcome<S> {
     pub summary: Summary,
     /// What the scenario expected, and what came.
     pub checks: Vec<Check>,
+    /// Figures with intervals by batch means, where the scenario asks for batches.
+    pub intervals: Vec<(&'static str, statistics::Estimate)>,
 }
+
+/// The figures that have intervals by batch means, in the order of [`Mark::means`].
+const IN_BATCHES: [&str; 3] = ["lag_versions_mean", "lag_s_mean", "throughput_per_s"];
 
 /// An expectation and what came of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -223,23 +230,18 @@ pub fn run<S: RowSink>(
     sink: S,
     mut proceed: impl FnMut(&Simulation) -> bool,
 ) -> Result<Outcome<S>> {
+    let record = match prepared.scenario.record.warm_up {
+        WarmUp::Mser5 => Record { warm_up: warm_up(&prepared, &mut proceed)?, ..prepared.scenario.record.clone() },
+        WarmUp::Off | WarmUp::Updates(_) => prepared.scenario.record.clone(),
+    };
     let Prepared { scenario, model, source, changes, .. } = prepared;
     let mut simulation = Simulation::new(model);
-    let mut recorder = Recorder::new(&scenario.record, &simulation, sink);
-    let slice = (SLICE / (simulation.parameters().len() as u64 + 15)).max(1);
-    let ended: Ended = loop {
-        if let Some(ended) =
-            simulation.advance(slice, &mut recorder).map_err(|error| locate(&source, &changes, error))?
-        {
-            break ended;
-        }
-        if !proceed(&simulation) {
-            simulation.interrupt();
-        }
-    };
+    let mut recorder = Recorder::new(&record, &simulation, sink);
+    let ended = play(&mut simulation, &mut recorder, &mut proceed).map_err(|error| locate(&source, &changes, error))?;
     simulation.close(&mut recorder)?;
     let recording = recorder.finish(&simulation)?;
-    let summary = Summary::new(&simulation, ended, &recording.lags, scenario.seed, scenario.replication);
+    let (seed, replication) = (scenario.seed, scenario.replication);
+    let summary = Summary::new(&simulation, ended, &recording.lags, recording.cut.as_ref(), seed, replication);
     let numbers = summary_numbers(&summary);
     let check = |expectation: &crate::scenario::Expectation| Check {
         quantity: expectation.quantity.clone(),
@@ -248,5 +250,91 @@ pub fn run<S: RowSink>(
         actual: numbers.iter().find(|(name, _)| *name == expectation.quantity).and_then(|(_, value)| *value),
     };
     let checks = scenario.expect.iter().map(check).collect();
-    Ok(Outcome { simulation, recording, summary, checks })
+    let intervals = intervals(&recording.marks);
+    Ok(Outcome { simulation, recording, summary, checks, intervals })
+}
+
+/// Plays to the end, or until `proceed` says no.
+fn play(
+    simulation: &mut Simulation,
+    observer: &mut impl Observer,
+    proceed: &mut impl FnMut(&Simulation) -> bool,
+) -> Result<Ended> {
+    let slice = (SLICE / (simulation.parameters().len() as u64 + 15)).max(1);
+    loop {
+        if let Some(ended) = simulation.advance(slice, observer)? {
+            return Ok(ended);
+        }
+        if !proceed(simulation) {
+            simulation.interrupt();
+        }
+    }
+}
+
+/// Means of batches with their 95 % intervals.
+fn intervals(marks: &[Mark]) -> Vec<(&'static str, statistics::Estimate)> {
+    let means: Vec<[f64; 3]> = marks.windows(2).map(|pair| Mark::means(&pair[0], &pair[1])).collect();
+    let figure = |(place, name): (usize, &&'static str)| {
+        let values: Vec<f64> = means.iter().map(|means| means[place]).filter(|mean| mean.is_finite()).collect();
+        statistics::mean(&values, 0.95).map(|estimate| (*name, estimate))
+    };
+    IN_BATCHES.iter().enumerate().filter_map(figure).collect()
+}
+
+/// Makes the run once to see how long its lags take to settle.
+fn warm_up(prepared: &Prepared, proceed: &mut impl FnMut(&Simulation) -> bool) -> Result<WarmUp> {
+    let Prepared { source, changes, .. } = prepared;
+    let mut simulation = Simulation::new(Base::new(source)?.prepare(changes)?.model);
+    let mut series = Series::default();
+    play(&mut simulation, &mut series, proceed).map_err(|error| locate(source, changes, error))?;
+    // Lags in versions settle when all workers have gone round, lags in seconds when queues have filled: whichever is later.
+    let [versions, seconds] = [0, 1].map(|measure| {
+        let means: Vec<f64> = series.means.iter().map(|means| means[measure]).collect();
+        statistics::mser_5(&means)
+    });
+    let cut = versions.max(seconds) as u64 * series.length;
+    // In steps: as many gradients as steps on average make one.
+    let gradients = series.means.len() as u64 * series.length;
+    let steps = (cut as f64 / gradients.max(1) as f64 * simulation.updates() as f64) as u64;
+    Ok(Count::new(steps).map_or(WarmUp::Off, WarmUp::Updates))
+}
+
+/// Lags in versions and in seconds as means of so many at a time, never more than a few thousand.
+#[derive(Debug, Default)]
+struct Series {
+    means: Vec<[f64; 2]>,
+    length: u64,
+    sums: [f64; 2],
+    count: u64,
+}
+
+/// At so many means, every two become one.
+const MOST_MEANS: usize = 8192;
+
+impl Observer for Series {
+    fn applied(&mut self, gradient: &Gradient) {
+        self.length = self.length.max(1);
+        self.sums[0] += gradient.lag_versions() as f64;
+        self.sums[1] += gradient.lag().seconds();
+        self.count += 1;
+        if self.count < self.length {
+            return;
+        }
+        self.means.push(self.sums.map(|sum| sum / self.length as f64));
+        (self.sums, self.count) = ([0.0; 2], 0);
+        if self.means.len() == MOST_MEANS {
+            let mean = |pair: &[[f64; 2]]| std::array::from_fn(|measure| (pair[0][measure] + pair[1][measure]) / 2.0);
+            self.means = self.means.chunks_exact(2).map(mean).collect();
+            self.length *= 2;
+        }
+    }
+    fn wants_inspection(&self, _: u64) -> bool {
+        false
+    }
+    fn inspect(&mut self, _: &Gradient, _: &Step) -> Result<()> {
+        Ok(())
+    }
+    fn not_applied(&mut self, _: &Gradient) -> Result<()> {
+        Ok(())
+    }
 }

@@ -116,6 +116,8 @@ const BAD: &[(&str, &str, &str)] = &[
     // Parts that do not fit each other.
     ("start: [1.0]", "start: [«1e200]", "too large to compute with"),
     ("start: [1.0]", "record: (gradients: «Window(first: 11, last: 12))", "after the last"),
+    ("start: [1.0]", "record: (warm_up: «Updates(10))", "leaves nothing of a run of 10"),
+    ("start: [1.0]", "record: (batch: «Some(6))", "leaves fewer than two"),
     ("updates: 10", "time_s: «1e-300", "before the clock can move"),
     ("count: 2", "name: «\"a\\u{1b}[31m\"", "control character"),
     ("Constant(1.0)", "«Gamma(mean: 1.0, cv: 1e9)", "out of range: 0.001 to 100"),

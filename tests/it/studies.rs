@@ -312,3 +312,63 @@ fn the_catalogues_have_every_part_of_a_sweep() {
     crate::support::check_catalogue::<laggard::study::Kept>(laggard::study::Kept::CATALOGUE);
     crate::support::check_catalogue::<laggard::study::Replications>(laggard::study::Replications::CATALOGUE);
 }
+
+/// Workers that join one after the other: what is left out is what came before, in all figures of lag and rate.
+#[test]
+fn a_warm_up_is_left_out() {
+    let workers: String =
+        (0..8).map(|worker| format!("(compute: Exponential(mean: 1.0), joins_at: {}.0),", 20 * worker)).collect();
+    let scenario = |warm_up: &str| {
+        let server = "server: (service: Exponential(mean: 0.02))";
+        quadratic(&workers, &format!("{server}, stop: (updates: 6000), record: (gradients: All, warm_up: {warm_up})"))
+    };
+    let whole = play(&scenario("Off"));
+    let cut = play(&scenario("Updates(1000)"));
+    assert_eq!(whole.summary.fingerprint, cut.summary.fingerprint);
+    let rows = whole.recording.sink.iter().map(|row| row.gradient);
+    let after: Vec<_> = rows.filter(|g| g.fate == Fate::Applied && g.version_applied >= 1000).collect();
+    let n = after.len() as f64;
+    let mean = |of: &dyn Fn(&laggard::cluster::Gradient) -> f64| after.iter().map(of).sum::<f64>() / n;
+    let near = |actual: Option<f64>, expected: f64| assert!((actual.unwrap() - expected).abs() < 1e-9, "{actual:?}");
+    near(cut.summary.lag_versions.mean, mean(&|g| g.lag_versions() as f64));
+    near(cut.summary.lag_s.mean, mean(&|g| g.lag().seconds()));
+    near(cut.summary.lag_versions_in_flight, mean(&|g| g.lag_versions_in_flight() as f64));
+    near(cut.summary.lag_s_in_flight, mean(&|g| g.arrived.since(g.read).seconds()));
+    let began = after[0].ended.seconds();
+    let before = whole.recording.sink.iter().filter(|row| row.gradient.version_applied == 999).map(|row| row.gradient);
+    let from = before.filter(|g| g.fate == Fate::Applied).map(|g| g.ended.seconds()).next().unwrap();
+    assert!(from < began);
+    near(cut.summary.throughput_per_s, 5000.0 / (cut.summary.time_s - from));
+    assert_eq!((cut.summary.warm_up, cut.summary.started), (1000, whole.summary.started));
+    // MSER-5 finds that the first 140 s are not like the rest.
+    let found = play(&scenario("Mser5"));
+    assert!((200..3000).contains(&found.summary.warm_up), "{}", found.summary.warm_up);
+    assert!(found.summary.lag_versions.mean > whole.summary.lag_versions.mean);
+    assert_eq!(found.summary.fingerprint, whole.summary.fingerprint);
+}
+
+/// The mean of a long run with its interval: 20 batches of 1,000 steps, in 200 runs of which 95 % cover the truth, 1 s.
+#[test]
+fn batch_means_cover_the_truth() {
+    let rest = "stop: (updates: 21000), record: (warm_up: Updates(1000), batch: Some(1000))";
+    let text = quadratic("(count: 4, compute: Exponential(mean: 1.0))", rest);
+    let covers = |seed: u64| {
+        let prepared = Prepared::new(&source(&text), Some(seed), None).unwrap();
+        let outcome = run(prepared, laggard::output::NoRows, |_| true).unwrap();
+        let find = |name: &str| outcome.intervals.iter().find(|(own, _)| *own == name).unwrap().1;
+        let (lag, rate) = (find("lag_s_mean"), find("throughput_per_s"));
+        assert_eq!((lag.n, rate.n), (20, 20));
+        [(lag, 1.0), (rate, 4.0)].map(|(figure, truth)| (figure.mean - truth).abs() <= figure.half_width.unwrap())
+    };
+    let covered: Vec<[bool; 2]> = (0..200).map(covers).collect();
+    for figure in 0..2 {
+        let count = covered.iter().filter(|covers| covers[figure]).count();
+        // 190, give or take four binomial deviations.
+        assert!((178..=200).contains(&count), "{count}");
+    }
+}
+
+#[test]
+fn the_catalogue_has_every_warm_up() {
+    crate::support::check_catalogue::<laggard::record::WarmUp>(laggard::record::WarmUp::CATALOGUE);
+}

@@ -1,0 +1,53 @@
+//! What comes next in a run, for whoever follows it event by event.
+
+use super::engine::{START, Simulation, TIME_IS_UP};
+use super::flow::Key;
+use crate::kernel::Time;
+
+/// An event that has not happened yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Upcoming {
+    /// When it will.
+    pub time: Time,
+    /// The server's version until then.
+    pub version: u64,
+    /// What will happen.
+    pub what: What,
+}
+
+/// What can happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A worker joins, or its request reaches the server.
+    Start(u32),
+    /// A worker's gradient reaches the server.
+    Arrival(u32),
+    /// A worker gives up on its gradient.
+    GiveUp(u32),
+    /// The server has taken in a gradient.
+    Served,
+    /// The server's step is over.
+    Stepped,
+    /// Workers can read a newer version.
+    Published,
+    /// The time for a step is up.
+    Deadline,
+}
+
+impl Simulation {
+    /// The event that comes next; `None` if the run is over.
+    pub fn upcoming(&mut self) -> Option<Upcoming> {
+        let due = self.queue.peek().filter(|due| self.ended.is_none() && due.time <= self.model.stop.time)?;
+        let workers = self.workers.len() as u32;
+        let what = match due.key.checked_sub(workers) {
+            None if due.rank == START => What::Start(due.key),
+            None if due.rank == TIME_IS_UP => What::GiveUp(due.key),
+            None => What::Arrival(due.key),
+            Some(key) if key == Key::Service as u32 => What::Served,
+            Some(key) if key == Key::Step as u32 => What::Stepped,
+            Some(key) if key == Key::Publish as u32 => What::Published,
+            Some(_) => What::Deadline,
+        };
+        Some(Upcoming { time: due.time, version: self.version, what })
+    }
+}
