@@ -334,7 +334,7 @@ impl Flow {
                 if let Some(mut evicted) = self.server.hold(held, run.now) {
                     self.server.waited(&mut evicted, run.now);
                     self.refuse(run, &evicted, Fate::Dropped, observer)?;
-                    self.pacer.used(evicted.gradient.worker, &mut self.starts);
+                    self.pacer.unused(evicted.gradient.worker, evicted.base == run.version, &mut self.starts);
                 }
                 self.step_if_ready(run, observer)?;
                 if self.server.stepping.is_some() && !self.buffers {
@@ -382,7 +382,7 @@ impl Flow {
             self.server.waited(&mut held, run.now);
             self.server.remove(place);
             self.refuse(run, &held, fate, observer)?;
-            self.pacer.used(held.gradient.worker, &mut self.starts);
+            self.pacer.unused(held.gradient.worker, held.base == run.version, &mut self.starts);
         }
         Ok(())
     }

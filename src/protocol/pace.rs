@@ -187,6 +187,18 @@ impl Pacer {
         }
     }
 
+    /// A gradient that was held for a step will not be used after all. Its worker may wait for just that; and a token of the current
+    /// version, `is_current`, that it was made with is there again, as no step will make another for it.
+    pub fn unused(&mut self, worker: u32, is_current: bool, starts: &mut Vec<u32>) {
+        if let State::Tokens { newest, left, .. } = &mut self.state
+            && is_current
+        {
+            left.push_back((*newest, 1));
+            self.fill(starts);
+        }
+        self.used(worker, starts);
+    }
+
     /// A gradient that was started will not be used: it does not count against a budget.
     pub fn refund(&mut self, starts: &mut Vec<u32>) {
         if let State::Budget { admitted, .. } = &mut self.state {
@@ -406,6 +418,15 @@ mod tests {
         assert_eq!(told(|starts| pacer.refund(starts)), [3]);
         assert_eq!(told(|starts| pacer.done(0, true, starts)), NOBODY);
         assert_eq!(told(|starts| pacer.stepped(1, 1, starts)), [4, 0]);
+    }
+
+    #[test]
+    fn a_token_whose_gradient_is_not_used_after_all_is_there_again() {
+        let mut pacer = pacer(Pace::Tokens, 1, 1);
+        assert_eq!(told(|starts| pacer.done(0, false, starts)), [0]);
+        assert_eq!(told(|starts| pacer.done(0, false, starts)), NOBODY);
+        assert_eq!(told(|starts| pacer.unused(0, false, starts)), NOBODY);
+        assert_eq!(told(|starts| pacer.unused(0, true, starts)), [0]);
     }
 
     #[test]

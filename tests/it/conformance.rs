@@ -202,7 +202,7 @@ fn balances(text: &str, cluster: &Cluster, bound: impl Fn(&Gradient) -> bool) ->
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(42))]
+    #![proptest_config(crate::support::cases(42))]
 
     #[test]
     fn every_protocol_conforms_in_every_cluster(cluster in cluster()) {
@@ -254,7 +254,7 @@ fn choices() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, max_global_rejects: 100_000, ..ProptestConfig::default() })]
+    #![proptest_config(crate::support::cases(2000))]
 
     /// What passes the check comes to its end, and its books balance.
     #[test]

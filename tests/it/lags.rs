@@ -212,7 +212,7 @@ fn law() -> impl Strategy<Value = &'static str> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(crate::support::cases(60))]
 
     /// The conservation law, the ledger and the sum of causes are asserted by every run; here they are also recomputed
     /// from the rows, for any cluster.

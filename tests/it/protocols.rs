@@ -262,7 +262,7 @@ fn the_catalogue_has_every_protocol() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(crate::support::cases(60))]
 
     /// Whatever the cluster: no gradient at or above the bound is applied, none below it is rejected, and both laws hold.
     #[test]

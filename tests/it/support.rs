@@ -8,6 +8,7 @@ use laggard::cluster::{Fate, Gradient, Observer, Simulation, Step};
 use laggard::record::{GradientRow, RowSink};
 use laggard::scenario::Source;
 use laggard::study::{Outcome, Prepared, run};
+use proptest::test_runner::{Config as ProptestConfig, RngSeed};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -74,6 +75,17 @@ pub fn quadratic(workers: &str, rest: &str) -> String {
         "Scenario(objective: Quadratic(curvature: 1.0), start: [1.0], optimiser: [Sgd(learning_rate: 0.001)],
          workers: [{workers}], {rest})"
     )
+}
+
+/// So many cases of a property, always the same ones.
+pub fn cases(count: u32) -> ProptestConfig {
+    ProptestConfig {
+        cases: count,
+        max_global_rejects: 1_000_000,
+        rng_seed: RngSeed::Fixed(1),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
 }
 
 pub struct Oracle {
