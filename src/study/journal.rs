@@ -169,7 +169,8 @@ fn to_json(value: &impl Serialize) -> Result<Vec<u8>> {
 
 /// Writes a file under another name, and gives it its own when it is whole.
 fn replace(file: &Path, bytes: &[u8]) -> Result<()> {
-    let half = file.with_extension("tmp");
+    // Of this process alone: another one on the same folder writes the same run under a name of its own.
+    let half = file.with_extension(format!("{}.tmp", std::process::id()));
     fs::write(&half, bytes).map_err(|source| Error::io(&half, source))?;
     fs::rename(&half, file).map_err(|source| Error::io(file, source))
 }
