@@ -2,11 +2,12 @@
 
 use super::account::{Totals, unfinished};
 use super::errors;
-use super::flow::{Flow, KEYS, Key};
+use super::flow::{Flow, KEYS};
 use super::gradient::{Causes, Fate, Gradient};
 use super::ledger::{Books, Ledger};
 use super::model::Model;
 use super::snapshots::Snapshots;
+use super::upcoming::What;
 use super::worker::Worker;
 use super::{Observer, Step};
 use crate::error::Result;
@@ -255,15 +256,14 @@ impl Simulation {
     #[inline(never)]
     fn handle_flow(&mut self, due: Due, observer: &mut impl Observer) -> Result<()> {
         let Some(mut flow) = self.flow.take() else { return Ok(()) };
-        let workers = self.workers.len() as u32;
-        let done = match due.key.checked_sub(workers) {
-            None if due.rank == START => flow.on_start(self, due.key),
-            None if due.rank == TIME_IS_UP => flow.on_give_up(self, due.key, observer),
-            None => flow.on_arrival(self, due.key, observer),
-            Some(key) if key == Key::Service as u32 => flow.on_served(self, observer),
-            Some(key) if key == Key::Step as u32 => flow.on_stepped(self, observer),
-            Some(key) if key == Key::Publish as u32 => flow.on_published(self),
-            Some(_) => flow.on_deadline(self, observer),
+        let done = match self.what(due) {
+            What::Start(worker) => flow.on_start(self, worker),
+            What::Arrival(worker) => flow.on_arrival(self, worker, observer),
+            What::GiveUp(worker) => flow.on_give_up(self, worker, observer),
+            What::Served => flow.on_served(self, observer),
+            What::Stepped => flow.on_stepped(self, observer),
+            What::Published => flow.on_published(self),
+            What::Deadline => flow.on_deadline(self, observer),
         };
         self.flow = Some(flow);
         done

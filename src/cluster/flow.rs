@@ -170,8 +170,8 @@ impl Flow {
         standing.begun += 1;
         let again = take_again(&mut self.again, &run.model.workers, number);
         let standing = &mut self.standings[number as usize];
-        standing.batch = again.unwrap_or((number, standing.batches));
-        standing.batches += u64::from(again.is_none());
+        standing.data = again.unwrap_or((number, standing.fresh));
+        standing.fresh += u64::from(again.is_none());
         let worker = &mut run.workers[number as usize];
         (worker.read, worker.version_read, worker.slot) = (task.read, task.edition.version, task.edition.slot);
         let member = &run.model.workers[number as usize];
@@ -218,8 +218,8 @@ impl Flow {
             base: self.pacer.base(number, gradient.version_read),
             gradient,
             slot: run.workers[number as usize].slot,
-            batch: self.standings[number as usize].batch,
-            batches: self.standings[number as usize].batches_read,
+            data: self.standings[number as usize].data,
+            batches_read: self.standings[number as usize].batches_read,
             discount: 1.0,
             since: run.now,
             stepped_nanos: 0,
@@ -364,7 +364,7 @@ impl Flow {
             Otherwise::Fail if fate == Fate::Rejected => {
                 run.ended.get_or_insert(Ended::Stale);
             }
-            Otherwise::Recompute if fate == Fate::Rejected => self.again.push_back(held.batch),
+            Otherwise::Recompute if fate == Fate::Rejected => self.again.push_back(held.data),
             _ => {}
         }
         self.pacer.refund(&mut self.starts);

@@ -14,11 +14,11 @@ pub struct Held {
     /// The snapshot that it is of.
     pub slot: u32,
     /// The data that it is of: a worker, and a number.
-    pub batch: (u32, u64),
+    pub data: (u32, u64),
     /// The version that decides whether it is late.
     pub base: u64,
     /// Batches used up when its snapshot was the newest.
-    pub batches: u64,
+    pub batches_read: u64,
     /// The factor on it by its lag.
     pub discount: f64,
     /// When it came to where it waits now.

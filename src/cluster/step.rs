@@ -256,7 +256,7 @@ impl Flow {
             standing.weight += if self.table.is_some() { 0.0 } else { gradient.weight };
             self.lag_in_flight += gradient.lag_versions_in_flight();
             self.nanos_in_flight += u128::from(gradient.arrived.since(gradient.read).nanos());
-            self.lag_batches += (self.server.batches - held.batches) as i64;
+            self.lag_batches += (self.server.batches - held.batches_read) as i64;
             run.ledger.end(gradient);
             observer.applied(gradient);
         }

@@ -1,8 +1,8 @@
-//! What comes next in a run, for whoever follows it event by event.
+//! What an event is, for the engine and for whoever follows a run event by event.
 
 use super::engine::{START, Simulation, TIME_IS_UP};
 use super::flow::Key;
-use crate::kernel::Time;
+use crate::kernel::{Due, Time};
 
 /// An event that has not happened yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,8 +38,12 @@ impl Simulation {
     /// The event that comes next; `None` if the run is over.
     pub fn upcoming(&mut self) -> Option<Upcoming> {
         let due = self.queue.peek().filter(|due| self.ended.is_none() && due.time <= self.model.stop.time)?;
-        let workers = self.workers.len() as u32;
-        let what = match due.key.checked_sub(workers) {
+        Some(Upcoming { time: due.time, version: self.version, what: self.what(due) })
+    }
+
+    /// What an event of the queue is.
+    pub(super) fn what(&self, due: Due) -> What {
+        match due.key.checked_sub(self.workers.len() as u32) {
             None if due.rank == START => What::Start(due.key),
             None if due.rank == TIME_IS_UP => What::GiveUp(due.key),
             None => What::Arrival(due.key),
@@ -47,7 +51,6 @@ impl Simulation {
             Some(key) if key == Key::Step as u32 => What::Stepped,
             Some(key) if key == Key::Publish as u32 => What::Published,
             Some(_) => What::Deadline,
-        };
-        Some(Upcoming { time: due.time, version: self.version, what })
+        }
     }
 }

@@ -43,12 +43,12 @@ impl Workshop {
     /// Writes what the worker pushes to `pushed`: a gradient, or what stands for one. `local_steps` is how many it took.
     pub fn compute(&mut self, problem: &Problem, held: &Held, local_steps: u64, pushed: &mut [f64]) {
         let class = held.gradient.class as usize;
-        let noise = problem.streams.stream(super::purpose::NOISE, u64::from(held.batch.0));
-        let first = held.batch.1 * local_steps;
+        let noise = problem.streams.stream(super::purpose::NOISE, u64::from(held.data.0));
+        let first = held.data.1 * local_steps;
         match self.work {
             Work::Gradient => {
                 let read = problem.snapshots.get(held.slot);
-                let random = || noise.draw(held.batch.1);
+                let random = || noise.draw(held.data.1);
                 problem.noise.gradient(problem.objective, class, read, random, pushed);
             }
             Work::LocalSteps { local, send, .. } => {

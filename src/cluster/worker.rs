@@ -118,10 +118,10 @@ pub struct Standing {
     pub waited: Span,
     /// Computations begun.
     pub begun: u64,
-    /// Batches of data of its own that it began with: the number of the next one.
-    pub batches: u64,
-    /// The data of the one under way: a worker, and a number.
-    pub batch: (u32, u64),
+    /// The number of the next data of its own: as many computations began with fresh ones.
+    pub fresh: u64,
+    /// The data of the computation under way: a worker, and a number.
+    pub data: (u32, u64),
     /// Batches that the server had used up when what it read was the newest.
     pub batches_read: u64,
     /// How long its task had waited for it.

@@ -207,11 +207,14 @@ fn all_impatient(scenario: &Scenario, members: &[Member], builder: &Builder) -> 
 /// than others it is chosen: 1 / (n pᵢ) (Leconte, Jonckheere, Samsonov and Moulines, 2024, algorithm 1).
 fn reweigh(scenario: &Scenario, pace: &Pace, members: &mut [Member]) {
     let Pace::Routed { shares, unbiased: true, .. } = pace else { return };
-    let (total, n) = (shares.iter().map(|share| share.get()).sum::<f64>(), members.len() as f64);
+    // Divided by the greatest, so that their sum does not leave what a number can hold.
+    let greatest = shares.iter().map(|share| share.get()).fold(0.0, f64::max);
+    let shares: Vec<f64> = shares.iter().map(|share| share.get() / greatest).collect();
+    let (total, n) = (shares.iter().sum::<f64>(), members.len() as f64);
     for member in members {
         let count = scenario.workers[member.class as usize].count.get() as f64;
-        if let Some(share) = shares.get(member.class as usize).filter(|share| share.get() > 0.0) {
-            member.weight *= total * count / (n * share.get());
+        if let Some(share) = shares.get(member.class as usize).filter(|&&share| share > 0.0) {
+            member.weight *= total * count / (n * share);
         }
     }
 }
