@@ -13,7 +13,7 @@ pub use build::build;
 pub use diagnose::{Located, Problem};
 pub use estimate::Estimate;
 pub use load::{Draft, Source, print, print_document};
-pub use patch::{ClassPatch, NetworkPatch, Patch, ServerPatch};
+pub use patch::{ClassPatch, NetworkPatch, Patch, ServerPatch, StopPatch};
 
 use crate::delay::Law;
 use crate::objective;

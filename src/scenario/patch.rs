@@ -1,87 +1,107 @@
 //! Changes to a scenario: some of its fields with new values, as axes of a sweep and `--set` give them.
 
-use super::{Class, Expectation, Problem, Publish, Scenario, Stop};
+use super::{Class, Expectation, Problem, Publish, Scenario};
 use crate::delay::Law;
 use crate::objective;
 use crate::optimiser;
 use crate::protocol::Protocol;
 use crate::record::Record;
 use crate::units::{Count, Finite, Positive, Seconds};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
-/// Some fields of a scenario. Those that are given take the place of the scenario's; of `network`, `server` and `stop`, and of
-/// classes of workers, single fields.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-#[allow(missing_docs, reason = "the fields are those of a scenario, but for the three that say what they are")]
-pub struct Patch {
-    pub seed: Option<u64>,
-    pub replication: Option<u64>,
-    pub objective: Option<objective::Spec>,
-    pub noise: Option<objective::Noise>,
-    pub start: Option<Vec<Finite>>,
-    pub start_version: Option<u64>,
-    pub optimiser: Option<Vec<optimiser::Spec>>,
-    /// That of the one transform of the chain that has one.
-    pub learning_rate: Option<Positive>,
-    pub protocol: Option<Protocol>,
-    pub workers: Option<Vec<Class>>,
-    /// Fields of every class of workers.
-    pub each_class: Option<ClassPatch>,
-    /// Fields of single classes, by their names in results.
-    pub classes: BTreeMap<String, ClassPatch>,
-    pub network: Option<NetworkPatch>,
-    pub server: Option<ServerPatch>,
-    pub stop: Option<Stop>,
-    pub record: Option<Record>,
-    pub expect: Option<Vec<Expectation>>,
+/// A field that is written is given, even if what it says is `None`: that takes a value away.
+fn given<'a, D: Deserializer<'a>, T: Deserialize<'a>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
 }
 
-/// Some fields of a class of workers.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-#[allow(missing_docs, reason = "the fields are those of a class")]
-pub struct ClassPatch {
-    pub count: Option<Count>,
-    pub compute: Option<Law>,
-    pub joins_at: Option<Seconds>,
-    pub weight: Option<Positive>,
-    pub download: Option<Law>,
-    pub upload: Option<Law>,
-    pub give_up_s: Option<Positive>,
+/// Defines a set of fields of which any may be given. A field of an optional type can be given as `None`, others cannot.
+macro_rules! patch {
+    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields, default)]
+        #[allow(missing_docs, reason = "the fields are those of what is changed, but for those that say what they are")]
+        pub struct $name {
+            $(
+                $(#[$field_doc])*
+                #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+                pub $field: Option<$type>,
+            )*
+        }
+    };
 }
 
-/// Some links of the network.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-#[allow(missing_docs, reason = "the fields are those of a network")]
-pub struct NetworkPatch {
-    pub download: Option<Law>,
-    pub upload: Option<Law>,
-    pub request: Option<Law>,
+patch! {
+    /// Some fields of a scenario. Those that are given take the place of the scenario's; of `network`, `server` and `stop`, and of
+    /// classes of workers, single fields.
+    Patch {
+        seed: u64,
+        replication: u64,
+        objective: objective::Spec,
+        noise: Option<objective::Noise>,
+        start: Vec<Finite>,
+        start_version: u64,
+        optimiser: Vec<optimiser::Spec>,
+        /// That of the one transform of the chain that has one.
+        learning_rate: Positive,
+        protocol: Protocol,
+        workers: Vec<Class>,
+        /// Fields of every class of workers.
+        each_class: ClassPatch,
+        /// Fields of single classes, by their names in results.
+        classes: BTreeMap<String, ClassPatch>,
+        network: NetworkPatch,
+        server: ServerPatch,
+        stop: StopPatch,
+        record: Record,
+        expect: Vec<Expectation>,
+    }
 }
 
-/// Some fields of the server.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-#[allow(missing_docs, reason = "the fields are those of a server")]
-pub struct ServerPatch {
-    pub service: Option<Law>,
-    pub step: Option<Law>,
-    pub publish: Option<Publish>,
+patch! {
+    /// Some fields of a class of workers.
+    ClassPatch {
+        count: Count,
+        compute: Law,
+        joins_at: Seconds,
+        weight: Positive,
+        download: Option<Law>,
+        upload: Option<Law>,
+        give_up_s: Option<Positive>,
+    }
+}
+
+patch! {
+    /// Some links of the network.
+    NetworkPatch {
+        download: Law,
+        upload: Law,
+        request: Law,
+    }
+}
+
+patch! {
+    /// Some fields of the server.
+    ServerPatch {
+        service: Law,
+        step: Law,
+        publish: Publish,
+    }
+}
+
+patch! {
+    /// Some of what ends a run.
+    StopPatch {
+        updates: Option<Count>,
+        time_s: Option<Positive>,
+        loss: Option<Finite>,
+    }
 }
 
 /// Puts a new value in place, if there is one.
 fn set<T: Clone>(field: &mut T, value: &Option<T>) {
     if let Some(value) = value {
-        field.clone_from(value);
-    }
-}
-
-/// The same for a field that may be left out.
-fn set_some<T: Clone>(field: &mut Option<T>, value: &Option<T>) {
-    if value.is_some() {
         field.clone_from(value);
     }
 }
@@ -95,7 +115,7 @@ impl Patch {
         set(&mut scenario.seed, &self.seed);
         set(&mut scenario.replication, &self.replication);
         set(&mut scenario.objective, &self.objective);
-        set_some(&mut scenario.noise, &self.noise);
+        set(&mut scenario.noise, &self.noise);
         set(&mut scenario.start, &self.start);
         set(&mut scenario.start_version, &self.start_version);
         set(&mut scenario.optimiser, &self.optimiser);
@@ -111,7 +131,7 @@ impl Patch {
             scenario.workers.iter_mut().for_each(|class| patch.apply(class));
         }
         let names = scenario.class_names();
-        for (name, patch) in &self.classes {
+        for (name, patch) in self.classes.iter().flatten() {
             let place = names.iter().position(|own| own == name).ok_or_else(|| {
                 Problem::at("classes", format!("no class of workers is called `{name}`"))
                     .help(format!("the classes are: {}", names.join(", ")))
@@ -129,9 +149,9 @@ impl Patch {
             set(&mut scenario.server.publish, &server.publish);
         }
         if let Some(stop) = &self.stop {
-            set_some(&mut scenario.stop.updates, &stop.updates);
-            set_some(&mut scenario.stop.time_s, &stop.time_s);
-            set_some(&mut scenario.stop.loss, &stop.loss);
+            set(&mut scenario.stop.updates, &stop.updates);
+            set(&mut scenario.stop.time_s, &stop.time_s);
+            set(&mut scenario.stop.loss, &stop.loss);
         }
         Ok(())
     }
@@ -147,7 +167,7 @@ impl Patch {
             "start_version" => self.start_version.is_some(),
             "optimiser" => self.optimiser.is_some() || self.learning_rate.is_some(),
             "protocol" => self.protocol.is_some(),
-            "workers" => self.workers.is_some() || self.each_class.is_some() || !self.classes.is_empty(),
+            "workers" => self.workers.is_some() || self.each_class.is_some() || self.classes.is_some(),
             "network" => self.network.is_some(),
             "server" => self.server.is_some(),
             "stop" => self.stop.is_some(),
@@ -164,8 +184,8 @@ impl ClassPatch {
         set(&mut class.compute, &self.compute);
         set(&mut class.joins_at, &self.joins_at);
         set(&mut class.weight, &self.weight);
-        set_some(&mut class.download, &self.download);
-        set_some(&mut class.upload, &self.upload);
-        set_some(&mut class.give_up_s, &self.give_up_s);
+        set(&mut class.download, &self.download);
+        set(&mut class.upload, &self.upload);
+        set(&mut class.give_up_s, &self.give_up_s);
     }
 }

@@ -198,10 +198,16 @@ impl Change {
     /// What `--set` says: fields of a scenario, without the outer brackets.
     ///
     /// # Errors
-    /// If it cannot be read: every mistake, with its place and a remedy.
+    /// If it cannot be read, or sets nothing: every mistake, with its place and a remedy.
     pub fn from_set(text: &str, colour: bool) -> Result<Change> {
         let source = Source { path: "--set".into(), text: format!("({text})"), colour };
-        Ok(Change { patch: source.parse()?, source: Arc::new(source), at: Vec::new() })
+        let patch: Patch = source.parse()?;
+        if patch == Patch::default() {
+            return Err(Error::Invalid(
+                "--set sets nothing; give fields, as in --set 'protocol: Ssp(bound: 3)'".to_owned(),
+            ));
+        }
+        Ok(Change { patch, source: Arc::new(source), at: Vec::new() })
     }
 
     /// The error that shows a problem at its place in the change.

@@ -211,8 +211,27 @@ fn fields_can_be_set_on_the_command_line() {
     assert!(message.contains("no class of workers is called `slow`"), "{message}");
     let message = refused("each_class: (compute: Gamma(mean: 1.0, cv: 1e9))");
     assert!(message.contains("out of range") && message.contains("--set:1:"), "{message}");
+    assert!(refused("").contains("--set sets nothing"));
+    let message = refused("protocol: None");
+    assert!(message.contains("unknown name `None`") && message.contains("--set:1:12"), "{message}");
+    let message = refused("stop: (updates: None)");
+    assert!(message.contains("the run never ends"), "{message}");
     let message = refused("learning_rate: 0.0");
     assert!(message.contains("above 0"), "{message}");
+}
+
+/// `None` takes away what can be left out: a run without its noise is another run.
+#[test]
+fn what_can_be_left_out_can_be_taken_away() {
+    let loss = |change: &str| {
+        let output =
+            laggard(&["run", "scenarios/network-and-server.ron", "--json", "--set", "expect: []", "--set", change]);
+        let object: Value = serde_json::from_str(&stdout(&output)).unwrap();
+        object["loss"].as_f64().unwrap()
+    };
+    let (noisy, silent) = (loss("stop: (updates: 3000)"), loss("stop: (updates: 3000), noise: None"));
+    assert_eq!(silent, loss("stop: (updates: 3000), noise: Gaussian(sd: 0.0)"));
+    assert!(silent < noisy);
 }
 
 /// A run that gets stuck, or fails because a gradient is too stale, says so and has exit code 1.
