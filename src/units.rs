@@ -95,7 +95,7 @@ macro_rules! zero_by_default {
 zero_by_default!(Finite, NonNegative, Seconds, Probability);
 
 /// A whole number, at least 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "u64", into = "u64")]
 pub struct Count(u64);
 

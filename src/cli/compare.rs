@@ -1,12 +1,11 @@
 //! `laggard compare` and `laggard diff`.
 
-use super::{Input, Verdict, colour, print};
+use super::{Input, Jobs, Verdict, changes, check_quantities, estimate_json, print, read};
 use crate::cluster::{Upcoming, What};
 use crate::error::{Error, Result};
 use crate::report;
-use crate::scenario::{Patch, Scenario, Source};
-use crate::study::statistics::Estimate;
-use crate::study::{Base, Change, Parting, Prepared, compare as contrast, diff as part, quantities};
+use crate::scenario::{Patch, Source};
+use crate::study::{Base, Change, Parting, Prepared, compare as contrast, diff as part};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -34,9 +33,8 @@ pub struct Options {
     /// Change fields of all scenarios
     #[arg(long = "set", value_name = "FIELDS")]
     changes: Vec<String>,
-    /// How many runs at a time; all cores if left out
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    jobs: Option<u16>,
+    #[command(flatten)]
+    jobs: Jobs,
     /// Print the figures as JSON
     #[arg(long)]
     json: bool,
@@ -58,26 +56,19 @@ pub fn compare(options: &Options) -> Result<Verdict> {
     if !(0.0..1.0).contains(&options.level) || options.level == 0.0 {
         return Err(Error::Invalid(format!("--level {}: expected a number between 0 and 1", options.level)));
     }
-    let names = quantities();
-    if let Some(unknown) = options.show.iter().find(|name| !names.contains(&name.as_str())) {
-        let reason = format!("no number in the summary is called `{unknown}`; the numbers are: {}", names.join(", "));
-        return Err(Error::Invalid(reason));
-    }
-    let read = |file: &PathBuf| Ok(Source { colour: colour(), ..Source::read(file)? });
-    let sources: Vec<Source> = options.files.iter().map(read).collect::<Result<_>>()?;
-    let changes: Vec<Change> =
-        options.changes.iter().map(|text| Change::from_set(text, colour())).collect::<Result<_>>()?;
-    let bases: Vec<Base> = sources.iter().map(Base::new).collect::<Result<_>>()?;
+    check_quantities("--show", &options.show)?;
+    let bases = options.files.iter().map(|file| Base::new(&read(file)?)).collect::<Result<Vec<Base>>>()?;
+    let changes = changes(&options.changes)?;
     // One seed for all, so that all draw the same random numbers.
-    let seed = sources[0].parse::<Scenario>()?.seed;
+    let seed = bases[0].seed();
     let prepare = |scenario: usize, replication: u64| {
         let mut changes = changes.clone();
         let own = Patch { seed: Some(seed), replication: Some(replication), ..Patch::default() };
         changes.insert(0, Change::unwritten(own));
         bases[scenario].prepare(&changes)
     };
-    let threads = options.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
-    let comparison = contrast(sources.len(), prepare, options.replications, &options.show, options.level, threads)?;
+    let pool = options.jobs.pool()?;
+    let comparison = contrast(bases.len(), prepare, options.replications, &options.show, options.level, &pool)?;
     let names: Vec<String> = options.files.iter().map(|file| file.display().to_string()).collect();
     if !options.json {
         print(&report::comparison(&names, &comparison, options.replications, options.level))?;
@@ -92,7 +83,7 @@ pub fn compare(options: &Options) -> Result<Verdict> {
                     "figure": contrast.own.as_ref().map(estimate_json),
                     "difference": contrast.difference.as_ref().map(estimate_json),
                     "share_lower": contrast.lower,
-                    "verdict": contrast.verdict(),
+                    "verdict": contrast.verdict().map(|verdict| verdict.name()),
                 })
             });
             (quantity.clone(), each.collect())
@@ -102,19 +93,13 @@ pub fn compare(options: &Options) -> Result<Verdict> {
     Ok(Verdict::Fine)
 }
 
-fn estimate_json(known: &Estimate) -> serde_json::Value {
-    let half_width = known.half_width.ok();
-    json!({ "n": known.n, "mean": known.mean, "sd": known.sd, "half_width": half_width })
-}
-
 pub fn diff(options: &DiffOptions) -> Result<Verdict> {
     let first = options.input.prepare()?;
     let source = match &options.other {
-        Some(file) => Source { colour: colour(), ..Source::read(file)? },
+        Some(file) => read(file)?,
         None => Source::clone(&first.source),
     };
-    let own = options.other_changes.iter().map(|text| Change::from_set(text, colour()));
-    let own: Vec<Change> = own.collect::<Result<_>>()?;
+    let own = changes(&options.other_changes)?;
     let changes: Vec<Change> = first.changes.iter().cloned().chain(own).collect();
     let second = Prepared::changed(&source, &changes)?;
     let parting = part(first, second)?;

@@ -5,11 +5,15 @@ mod compare;
 mod list;
 mod run;
 mod sweep;
+mod tune;
 
 use crate::error::{Error, Result};
-use crate::scenario::{Patch, Source};
-use crate::study::{Change, Prepared};
+use crate::scenario::{Patch, Source, suggest};
+use crate::study::statistics::Estimate;
+use crate::study::{Change, Prepared, quantities, threads};
 use clap::{Parser, Subcommand};
+use rayon::ThreadPool;
+use serde_json::{Value, json};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -19,7 +23,7 @@ use std::process::ExitCode;
 #[command(
     version,
     about,
-    after_help = "Exit codes: 0 ok; 1 finished, but the run diverged or an expectation failed; \
+    after_help = "Exit codes: 0 ok; 1 finished, but the run diverged or an expectation failed, or two runs that are compared by `diff` differ; \
 2 the scenario, or a file that it names, or the command is wrong; 3 the scenario could not be read or the results not be written; 130 interrupted."
 )]
 struct Arguments {
@@ -33,6 +37,8 @@ enum Command {
     Run(run::Options),
     /// Run a scenario with every combination of changes, with statistics over replications
     Sweep(sweep::Options),
+    /// Find the best learning rate, bound or whatever else a sweep varies, for each of the other combinations
+    Tune(tune::Options),
     /// Unite the runs of one sweep from several folders
     Merge(sweep::MergeOptions),
     /// Compare scenarios on the same random numbers: is the difference real?
@@ -62,23 +68,64 @@ struct Input {
 }
 
 impl Input {
-    fn read(&self) -> Result<Source> {
-        Ok(Source { colour: colour(), ..Source::read(&self.file)? })
-    }
-
     /// The scenario with all changes, ready to run.
     fn prepare(&self) -> Result<Prepared> {
-        let changes = self.changes.iter().map(|text| Change::from_set(text, colour()));
-        let mut changes: Vec<Change> = changes.collect::<Result<_>>()?;
+        let mut changes = changes(&self.changes)?;
         let (seed, replication) = (self.seed, self.replication);
         changes.push(Change::unwritten(Patch { seed, replication, ..Patch::default() }));
-        Prepared::changed(&self.read()?, &changes)
+        Prepared::changed(&read(&self.file)?, &changes)
     }
 
     fn name(&self) -> String {
         let name = self.file.file_name().unwrap_or(self.file.as_os_str());
         name.to_string_lossy().into_owned()
     }
+}
+
+/// How much is done at a time.
+#[derive(Debug, clap::Args)]
+struct Jobs {
+    /// How many runs at a time; all cores if left out
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
+}
+
+impl Jobs {
+    fn pool(&self) -> Result<ThreadPool> {
+        threads(self.jobs)
+    }
+}
+
+/// The document in a file.
+fn read(file: &Path) -> Result<Source> {
+    Ok(Source { colour: colour(), ..Source::read(file)? })
+}
+
+/// What all `--set` say.
+fn changes(texts: &[String]) -> Result<Vec<Change>> {
+    texts.iter().map(|text| Change::from_set(text, colour())).collect()
+}
+
+/// An error if one of these is no number of a summary.
+fn check_quantities<'a>(option: &str, names: impl IntoIterator<Item = &'a String>) -> Result<()> {
+    let known = quantities();
+    match names.into_iter().find(|name| !known.contains(&name.as_str())) {
+        Some(unknown) => {
+            let help = suggest(unknown, known, "the numbers are");
+            Err(Error::Invalid(format!("{option}: no number in the summary is called `{unknown}`; {help}")))
+        }
+        None => Ok(()),
+    }
+}
+
+fn estimate_json(known: &Estimate) -> Value {
+    json!({
+        "n": known.n,
+        "mean": known.mean,
+        "sd": known.sd,
+        "half_width": known.half_width.ok(),
+        "caution": known.half_width.err().map(|caution| caution.reason()),
+    })
 }
 
 /// How a command that did not fail came out.
@@ -116,6 +163,7 @@ pub fn main() -> ExitCode {
     let outcome = match &arguments.command {
         Command::Run(options) => run::run(options),
         Command::Sweep(options) => sweep::sweep(options),
+        Command::Tune(options) => tune::tune(options),
         Command::Merge(options) => sweep::merge(options),
         Command::Compare(options) => compare::compare(options),
         Command::Diff(options) => compare::diff(options),

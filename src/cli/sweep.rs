@@ -1,13 +1,14 @@
 //! `laggard sweep` and `laggard merge`.
 
 use super::run::Interruption;
-use super::{Verdict, colour, note, print};
+use super::{Jobs, Verdict, changes, check_quantities, estimate_json, note, print, read};
 use crate::error::{Error, Result};
-use crate::output::{Folder, Stamp, SweepFolder};
+use crate::output::{Folder, Stamp, SweepFolder, Table};
 use crate::report::{self, bytes};
-use crate::scenario::{Scenario, Source, print_document};
-use crate::study::{CellFigures, Change, Journal, Plan, Progress, execute, tabulate};
+use crate::scenario::print_document;
+use crate::study::{CellFigures, Figure, Journal, Plan, Progress, Replications, Standing, execute, tabulate};
 use indicatif::{ProgressBar, ProgressStyle};
+use rayon::ThreadPool;
 use serde_json::{Value, json};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -19,18 +20,17 @@ pub struct Options {
     /// The sweep, a RON file
     file: PathBuf,
     /// The folder of the results; the same command continues where it stopped
-    #[arg(long, value_name = "DIR")]
-    out: PathBuf,
+    #[arg(long, value_name = "DIR", required_unless_present = "plan")]
+    out: Option<PathBuf>,
     /// Change fields of the scenario in all runs, as in --set 'stop: (updates: 1000)'
     #[arg(long = "set", value_name = "FIELDS")]
     changes: Vec<String>,
     /// Only these combinations, by number, as in 17..40, the last one excluded
     #[arg(long, value_name = "FROM..TO", value_parser = range)]
     only: Option<Range<usize>>,
-    /// How many runs at a time; all cores if left out
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    jobs: Option<u16>,
-    /// Print the plan, and run nothing
+    #[command(flatten)]
+    jobs: Jobs,
+    /// Print the plan with the numbers of the combinations, and run nothing
     #[arg(long)]
     plan: bool,
     #[command(flatten)]
@@ -50,6 +50,8 @@ pub struct MergeOptions {
     /// The folder of the results
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
+    #[command(flatten)]
+    jobs: Jobs,
     #[command(flatten)]
     shown: Shown,
 }
@@ -78,67 +80,104 @@ fn range(text: &str) -> Result<Range<usize>, String> {
 }
 
 pub fn sweep(options: &Options) -> Result<Verdict> {
-    let plan = read(&options.file, &options.changes, &options.shown)?;
+    let plan = plan(&options.file, &options.changes, &options.shown)?;
     let all = 0..plan.cells.len();
     let cells = match &options.only {
         Some(only) if only.end > all.end => {
-            return Err(Error::Invalid(format!(
-                "--only {}..{}: the combinations are 0..{}",
-                only.start, only.end, all.end
-            )));
+            let (Range { start, end }, last) = (only, all.end);
+            let reason = format!("--only {start}..{end}: there are the combinations 0..{last}, the last one excluded");
+            return Err(Error::Invalid(reason));
         }
         Some(only) => only.clone(),
         None => all,
     };
     let text = describe(&plan, &cells)?;
-    if options.plan {
-        print(&text)?;
+    let Some(out) = options.out.as_deref().filter(|_| !options.plan) else {
+        let numbered = cells.map(|cell| format!("{cell:>6}  {}\n", plan.name(cell)));
+        print(&(text + &numbered.collect::<String>()))?;
         return Ok(Verdict::Fine);
-    }
+    };
     if !options.shown.quiet {
         note(&text);
     }
-    let threads = options.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
-    // Before the first run, what cannot be written is known.
-    let folder = Folder::create(&options.out, &[options.file.clone(), plan.base.source().path.clone()])?;
-    let journal = Journal::open(&options.out, &plan)?;
-    let progress = Progress::default();
-    let finished = watch(&options.shown, &progress, || execute(&plan, &journal, cells, threads, &progress))?;
-    if !finished {
-        note(&format!(
-            "interrupted; {} runs are kept in {}, the same command continues\n",
-            progress.runs.load(Ordering::Relaxed),
-            options.out.display()
-        ));
-        return Ok(Verdict::Interrupted);
+    let results = Results::open(plan, out, &options.file)?;
+    let (pool, progress) = (options.jobs.pool()?, Progress::default());
+    let work = || execute(&results.plan, &results.journal, cells, &pool, &progress);
+    if !watch(options.shown.quiet, &progress, work)? {
+        return Ok(results.interrupted(&progress));
     }
-    conclude(&plan, &journal, folder, &options.shown, &options.out)
+    let (plan, cells) = results.publish(&pool, |_, _| None)?;
+    options.shown.show(&plan, &cells, out)
 }
 
 pub fn merge(options: &MergeOptions) -> Result<Verdict> {
-    let plan = read(&options.file, &options.changes, &options.shown)?;
-    let folder = Folder::create(&options.out, &[options.file.clone(), plan.base.source().path.clone()])?;
-    let journal = Journal::open(&options.out, &plan)?;
+    let plan = plan(&options.file, &options.changes, &options.shown)?;
+    let results = Results::open(plan, &options.out, &options.file)?;
     for other in &options.folders {
-        journal.take_over(&Journal::existing(other, &plan)?)?;
+        results.journal.take_over(&Journal::existing(other, &results.plan)?)?;
     }
-    conclude(&plan, &journal, folder, &options.shown, &options.out)
+    let (plan, cells) = results.publish(&options.jobs.pool()?, |_, _| None)?;
+    options.shown.show(&plan, &cells, &options.out)
 }
 
-/// The plan that a file says, all of whose scenarios can be run, if what is to be shown exists.
-fn read(file: &Path, changes: &[String], shown: &Shown) -> Result<Plan> {
-    let changes: Vec<Change> = changes.iter().map(|text| Change::from_set(text, colour())).collect::<Result<_>>()?;
-    let plan = Plan::new(&Source { colour: colour(), ..Source::read(file)? }, &changes)?;
-    let names = crate::study::quantities();
-    if let Some(unknown) = shown.show.iter().find(|name| !names.contains(&name.as_str())) {
-        let reason = format!("no number in the summary is called `{unknown}`; the numbers are: {}", names.join(", "));
-        return Err(Error::Invalid(reason));
-    }
+/// The plan that a file says, if what is to be shown exists.
+fn plan(file: &Path, sets: &[String], shown: &Shown) -> Result<Plan> {
+    let plan = Plan::new(&read(file)?, &changes(sets)?)?;
+    check_quantities("--show", &shown.show)?;
     Ok(plan)
 }
 
+/// The results of a sweep, as they come.
+pub struct Results {
+    /// What is run.
+    pub plan: Plan,
+    /// The finished runs.
+    pub journal: Journal,
+    folder: Folder,
+}
+
+impl Results {
+    /// Opens the folder `out`, so that what cannot be written is known before the first run.
+    pub fn open(plan: Plan, out: &Path, file: &Path) -> Result<Results> {
+        let folder = Folder::create(out, &[file.to_owned(), plan.base.path().to_owned()])?;
+        let journal = Journal::open(&folder, &plan)?;
+        Ok(Results { plan, journal, folder })
+    }
+
+    /// What is said when somebody asked for the end.
+    pub fn interrupted(&self, progress: &Progress) -> Verdict {
+        let (runs, out) = (progress.runs.load(Ordering::Relaxed), self.folder.path().display());
+        note(&format!("interrupted; {runs} runs are kept in {out}, the same command continues\n"));
+        Verdict::Interrupted
+    }
+
+    /// Makes tables of all finished runs, and writes them, and one that is made of the cells.
+    pub fn publish(
+        self,
+        pool: &ThreadPool,
+        more: impl FnOnce(&Plan, &[CellFigures]) -> Option<Table>,
+    ) -> Result<(Plan, Vec<CellFigures>)> {
+        let Results { plan, journal, folder } = self;
+        let stamp = Stamp {
+            scenario: print_document(&plan.sweep)?,
+            scenario_hash: plan.hash,
+            seed: plan.sweep.set.seed.unwrap_or(plan.base.seed()),
+            replication: 0,
+            fingerprint: None,
+        };
+        let mut tables = SweepFolder::new(&folder);
+        let cells = tabulate(&plan, &journal, &mut tables, &stamp, pool)?;
+        if let Some(table) = more(&plan, &cells) {
+            tables.append(table, &stamp)?;
+        }
+        tables.finish()?;
+        folder.publish()?;
+        Ok((plan, cells))
+    }
+}
+
 /// What will be run, and about what it will cost: every combination is checked on the way.
-fn describe(plan: &Plan, cells: &Range<usize>) -> Result<String> {
+pub fn describe(plan: &Plan, cells: &Range<usize>) -> Result<String> {
     let (mut steps, mut output, mut memory) = (0.0, 0.0, 0.0f64);
     let mut wrong: Vec<String> = Vec::new();
     for cell in cells.clone() {
@@ -159,17 +198,21 @@ fn describe(plan: &Plan, cells: &Range<usize>) -> Result<String> {
         return Err(Error::Scenario(wrong.join("\n\n") + &more));
     }
     let (first, most) = plan.sweep.replications.range();
-    let times = if first == most { most.to_string() } else { format!("{first} to {most}") };
+    let between = |each: f64, text: fn(f64) -> String| {
+        let [low, high] = [first, most].map(|runs| text(each * runs as f64));
+        if low == high { low } else { format!("{low} to {high}") }
+    };
     let axes: Vec<String> =
         plan.axes.iter().map(|axis| format!("{axis} ({})", values(plan, axis).join(", "))).collect();
     Ok(format!(
-        "axes: {}\n{} combinations × {times} runs, about {} optimiser steps in all; memory about {} a thread, \
+        "axes: {}\n{} combinations × {} runs, about {} optimiser steps in all; memory about {} a thread, \
          about {} of files\n",
         axes.join("; "),
         cells.len(),
-        report::number(steps * first as f64),
+        between(1.0, report::number),
+        between(steps, report::number),
         bytes(memory),
-        bytes(output * first as f64),
+        between(output, bytes),
     ))
 }
 
@@ -186,9 +229,9 @@ fn values(plan: &Plan, axis: &str) -> Vec<String> {
 }
 
 /// Shows how far `work` is, and tells it to stop when somebody asks.
-fn watch(shown: &Shown, progress: &Progress, work: impl FnOnce() -> Result<bool> + Send) -> Result<bool> {
+pub fn watch(quiet: bool, progress: &Progress, work: impl FnOnce() -> Result<bool> + Send) -> Result<bool> {
     let interruption = Interruption::listen();
-    let bar = if shown.quiet { ProgressBar::hidden() } else { ProgressBar::new(0) };
+    let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new(0) };
     let template = "{bar:40} {pos}/{len} runs, {msg}, {eta} left";
     bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
     std::thread::scope(|scope| {
@@ -211,26 +254,34 @@ fn watch(shown: &Shown, progress: &Progress, work: impl FnOnce() -> Result<bool>
     })
 }
 
-/// Makes tables of all finished runs, and shows the figures.
-fn conclude(plan: &Plan, journal: &Journal, folder: Folder, shown: &Shown, out: &Path) -> Result<Verdict> {
-    let scenario: Scenario = plan.base.source().parse()?;
-    let stamp = Stamp {
-        scenario: print_document(&plan.sweep)?,
-        scenario_hash: plan.hash,
-        seed: plan.sweep.set.seed.unwrap_or(scenario.seed),
-        replication: 0,
-        fingerprint: None,
-    };
-    let mut tables = SweepFolder::new(folder);
-    let cells = tabulate(plan, journal, &mut tables, &stamp)?;
-    tables.publish()?;
-    if shown.json {
-        print(&format!("{}\n", Value::Array(cells.iter().map(|cell| to_json(plan, cell)).collect())))?;
-    } else if !shown.quiet {
-        print(&report::cells(&plan.axes, &rows(plan, &cells), &shown.show, plan.sweep.level.get()))?;
-        note(&format!("results in {}\n", out.display()));
+impl Shown {
+    /// Shows the figures of cells, and says what is not as it was wanted.
+    fn show(&self, plan: &Plan, cells: &[CellFigures], out: &Path) -> Result<Verdict> {
+        if self.json {
+            print(&format!("{}\n", Value::Array(cells.iter().map(|cell| to_json(plan, cell)).collect())))?;
+        } else if !self.quiet {
+            print(&report::cells(&plan.axes, &rows(plan, cells), &self.show, plan.sweep.level.get()))?;
+            note(&format!("results in {}\n", out.display()));
+        }
+        note(&shortfall(plan, cells));
+        Ok(Verdict::Fine)
     }
-    Ok(Verdict::Fine)
+}
+
+/// What is not as the sweep wants it: runs that are missing, and intervals that are too wide.
+pub fn shortfall(plan: &Plan, cells: &[CellFigures]) -> String {
+    let count = |standing: Standing| cells.iter().filter(|cell| cell.standing == standing).count();
+    let none = plan.cells.len() - cells.len();
+    let (short, imprecise) = (count(Standing::Short), count(Standing::Imprecise));
+    let mut text = String::new();
+    let all = plan.cells.len();
+    if none + short > 0 {
+        text += &format!("of {all} combinations, {none} have no runs and {short} have fewer than the sweep wants\n");
+    }
+    if let (1.., Replications::Until { quantity, .. }) = (imprecise, &plan.sweep.replications) {
+        text += &format!("in {imprecise} of {all} combinations {quantity} is not as precise as the sweep wants\n");
+    }
+    text
 }
 
 /// The cells with their labels.
@@ -241,21 +292,14 @@ fn rows<'a>(plan: &'a Plan, cells: &'a [CellFigures]) -> Vec<(&'a [String], &'a 
 fn to_json(plan: &Plan, cell: &CellFigures) -> Value {
     let labels: serde_json::Map<String, Value> =
         plan.axes.iter().cloned().zip(plan.cells[cell.cell].labels.iter().map(|label| label.as_str().into())).collect();
-    let figures: serde_json::Map<String, Value> = cell
-        .figures
-        .iter()
-        .map(|figure| {
-            let estimate = figure.estimate.map(|estimate| {
-                json!({
-                    "n": estimate.n,
-                    "mean": estimate.mean,
-                    "sd": estimate.sd,
-                    "half_width": estimate.half_width.ok(),
-                    "caution": estimate.half_width.err().map(|caution| caution.reason()),
-                })
-            });
-            (figure.quantity.clone(), estimate.unwrap_or(Value::Null))
-        })
-        .collect();
+    let figure = |figure: &Figure| {
+        let mut object = figure.estimate.as_ref().map_or(Value::Null, estimate_json);
+        if let Some(median) = &figure.median {
+            object["median"] = median.value.into();
+            object["median_interval"] = median.interval.map_or(Value::Null, |(lower, upper)| json!([lower, upper]));
+        }
+        (figure.quantity.clone(), object)
+    };
+    let figures: serde_json::Map<String, Value> = cell.figures.iter().map(figure).collect();
     json!({ "cell": cell.cell, "axes": labels, "runs": cell.runs, "ended": cell.ended, "figures": figures })
 }

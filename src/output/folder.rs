@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// Every name that a run may write; what a run before left under one of these is replaced or removed.
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 10] = [
     "lag_histogram.parquet",
     "lag_joint.parquet",
     "lag_causes.parquet",
@@ -18,9 +18,13 @@ const NAMES: [&str; 9] = [
     GRADIENTS,
     SCENARIO,
     "cells.parquet",
+    "tune.parquet",
     // Last, so that a summary is never newer than what it sums up.
     "summary.parquet",
 ];
+
+/// How the name of a folder begins in which files are written for now.
+const STAGING: &str = ".laggard-";
 
 /// A results folder that is being filled. Dropped before [`Folder::publish`], it leaves things as they were.
 #[derive(Debug)]
@@ -54,9 +58,19 @@ impl Folder {
         // Made first, so that what was created is removed again if the rest fails.
         let mut folder = Folder { path: path.to_owned(), staging: None, created };
         fs::create_dir_all(path).map_err(|source| Error::io(path, source))?;
-        let staging = tempfile::Builder::new().prefix(".laggard-").tempdir_in(path);
+        let staging = tempfile::Builder::new().prefix(STAGING).tempdir_in(path);
         folder.staging = Some(staging.map_err(|source| Error::io(path, source))?);
         Ok(folder)
+    }
+
+    /// The folder itself.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether files are, or were, written for now at `path`.
+    pub fn is_staging(path: &Path) -> bool {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(STAGING))
     }
 
     /// The folder in which files are written for now.

@@ -9,8 +9,9 @@ use polars::prelude::{
 };
 use polars_parquet::write::schema_to_metadata_key;
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Rows that are written at a time; memory is bounded by these.
 pub const ROW_GROUP: usize = 1 << 17;
@@ -18,7 +19,39 @@ pub const ROW_GROUP: usize = 1 << 17;
 /// A Parquet file that is being written, a batch at a time.
 pub struct Writer {
     path: std::path::PathBuf,
-    batches: BatchedWriter<BufWriter<File>>,
+    batches: BatchedWriter<Witnessed>,
+    failure: Failure,
+}
+
+/// What the operating system said when writing failed: polars passes it on as a fault of the format.
+type Failure = Arc<Mutex<Option<io::Error>>>;
+
+/// A file whose first failure is remembered.
+struct Witnessed {
+    file: BufWriter<File>,
+    failure: Failure,
+}
+
+impl Witnessed {
+    fn note<T>(&self, done: io::Result<T>) -> io::Result<T> {
+        done.map_err(|error| {
+            let kind = error.kind();
+            self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            kind.into()
+        })
+    }
+}
+
+impl Write for Witnessed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let done = self.file.write(bytes);
+        self.note(done)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let done = self.file.flush();
+        self.note(done)
+    }
 }
 
 fn refuse(path: &Path, error: impl std::fmt::Display) -> Error {
@@ -49,25 +82,35 @@ impl Writer {
         let arrow = schema_to_metadata_key(&schema.to_arrow(CompatLevel::oldest()));
         pairs.extend(arrow.value.map(|schema| (arrow.key, schema)));
         let metadata = KeyValueMetadata::from_static(pairs);
-        let batches = ParquetWriter::new(BufWriter::new(file))
+        let failure = Failure::default();
+        let file = Witnessed { file: BufWriter::new(file), failure: Arc::clone(&failure) };
+        let batches = ParquetWriter::new(file)
             .with_compression(ParquetCompression::Zstd(None))
             .with_row_group_size(Some(ROW_GROUP))
             .with_key_value_metadata(Some(metadata))
             .set_parallel(false)
             .batched(&schema)
             .map_err(|error| refuse(path, error))?;
-        Ok(Writer { path: path.to_owned(), batches })
+        Ok(Writer { path: path.to_owned(), batches, failure })
     }
 
     /// Writes the rows of `table` as one row group.
     pub fn write(&mut self, table: &Table) -> Result<()> {
         let frame = frame(&self.path, table)?;
-        self.batches.write_batch(&frame).map_err(|error| refuse(&self.path, error))
+        self.batches.write_batch(&frame).map_err(|error| self.refuse(error))
     }
 
     /// Writes the footer.
     pub fn finish(self) -> Result<()> {
-        self.batches.finish().map(|_| ()).map_err(|error| refuse(&self.path, error))
+        self.batches.finish().map(|_| ()).map_err(|error| self.refuse(error))
+    }
+
+    /// The operating system's word, if it had one.
+    fn refuse(&self, error: impl std::fmt::Display) -> Error {
+        match self.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(source) => Error::io(&self.path, source),
+            None => refuse(&self.path, error),
+        }
     }
 }
 

@@ -7,14 +7,14 @@ use crate::error::Result;
 
 /// A results folder whose tables grow run by run.
 #[derive(Debug)]
-pub struct SweepFolder {
-    folder: Folder,
+pub struct SweepFolder<'a> {
+    folder: &'a Folder,
     files: files::Files,
 }
 
-impl SweepFolder {
+impl SweepFolder<'_> {
     /// Around a folder that is being filled.
-    pub fn new(folder: Folder) -> SweepFolder {
+    pub fn new(folder: &Folder) -> SweepFolder<'_> {
         SweepFolder { folder, files: files::Files::default() }
     }
 
@@ -23,16 +23,15 @@ impl SweepFolder {
     /// # Errors
     /// If they cannot be written, or have other columns than those before.
     pub fn append(&mut self, table: Table, stamp: &Stamp) -> Result<()> {
-        self.files.append(&self.folder, table, stamp)
+        self.files.append(self.folder, table, stamp)
     }
 
-    /// Completes all files and gives them their final names.
+    /// Completes all files.
     ///
     /// # Errors
     /// If one cannot be written.
-    pub fn publish(self) -> Result<()> {
-        self.files.finish()?;
-        self.folder.publish()
+    pub fn finish(self) -> Result<()> {
+        self.files.finish()
     }
 }
 

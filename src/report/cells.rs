@@ -3,7 +3,7 @@
 use super::number::figure;
 use super::plain_table;
 use crate::study::statistics::{Caution, Estimate};
-use crate::study::{CellFigures, Comparison};
+use crate::study::{CellFigures, Choice, Comparison, Goal, Plan, Rank, Verdict};
 use std::fmt::Write;
 
 /// A table of the figures called `shown`, for cells with their labels.
@@ -18,9 +18,13 @@ pub fn cells(axes: &[String], rows: &[(&[String], &CellFigures)], shown: &[Strin
     };
     let mut text = plain_table(&header, rows.iter().map(line));
     let _ = writeln!(text, " mean ± half the width of its {} % interval", figure(level * 100.0));
-    let all = || rows.iter().flat_map(|(_, cell)| &cell.figures).filter_map(|figure| figure.estimate);
+    let figures = || rows.iter().flat_map(|(_, cell)| &cell.figures).filter(|figure| shown.contains(&figure.quantity));
+    let all = || figures().filter_map(|figure| figure.estimate);
     if all().any(|known| known.half_width == Err(Caution::InfiniteVariance)) {
         text += " *: the variance of some delay is infinite, so that no interval can be given\n";
+    }
+    if all().any(|known| known.half_width == Err(Caution::NotFinite)) {
+        text += " !: a run diverged: the deviation is beyond all numbers\n";
     }
     let mut ended = std::collections::BTreeMap::new();
     for (reason, count) in rows.iter().flat_map(|(_, cell)| &cell.ended) {
@@ -36,6 +40,7 @@ fn with_interval(known: &Estimate) -> String {
         Ok(half) if half > 0.0 => format!("{} ± {}", figure(known.mean), Significant(half)),
         Ok(_) | Err(Caution::TooFew) => figure(known.mean),
         Err(Caution::InfiniteVariance) => format!("{} *", figure(known.mean)),
+        Err(Caution::NotFinite) => format!("{} !", figure(known.mean)),
     }
 }
 
@@ -57,12 +62,7 @@ pub fn comparison(names: &[String], comparison: &Comparison, replications: u64, 
             let missing = contrast.own.map_or(replications, |own| replications - own.n);
             let reached = if missing > 0 { format!(" ({missing} of {replications} without)") } else { String::new() };
             let own = contrast.own.map_or("–".to_owned(), |own| with_interval(&own)) + &reached;
-            let verdict = match contrast.verdict() {
-                Some(-1) => "lower",
-                Some(1) => "higher",
-                Some(_) => "may be noise",
-                None => "",
-            };
+            let verdict = contrast.verdict().map_or("", Verdict::name);
             rows.push(vec![
                 quantity.clone(),
                 name.clone(),
@@ -81,6 +81,40 @@ pub fn comparison(names: &[String], comparison: &Comparison, replications: u64, 
         figure(level * 100.0)
     );
     text
+}
+
+/// A table of the best values for each combination of the others, with those that may be as good.
+pub fn choices(plan: &Plan, goal: &Goal, choices: &[Choice]) -> String {
+    let rest = (0..plan.axes.len()).filter(|axis| !goal.over.contains(axis));
+    let mut header: Vec<&str> = rest.map(|axis| plan.axes[axis].as_str()).collect();
+    let by = format!("mean {}", goal.by);
+    let best: Vec<String> = goal.over.iter().map(|&axis| format!("best {}", plan.axes[axis])).collect();
+    header.extend(best.iter().map(String::as_str));
+    header.extend([by.as_str(), "reached", "may be as good"]);
+    let values = |cell: usize| goal.over.iter().map(move |&axis| plan.cells[cell].labels[axis].clone());
+    let line = |choice: &Choice| {
+        let near = choice.candidates.iter().filter(|candidate| candidate.rank == Rank::Near);
+        let near: Vec<String> = near.map(|candidate| values(candidate.cell).collect::<Vec<_>>().join(" ")).collect();
+        let mut row = choice.labels.clone();
+        match choice.best() {
+            Some(best) => {
+                row.extend(values(best.cell));
+                row.push(best.estimate.map_or("–".to_owned(), |known| with_interval(&known)));
+                row.push(format!("{} of {}", best.estimate.map_or(0, |known| known.n), best.runs));
+                row.push(near.join(", "));
+            }
+            None => {
+                row.extend(goal.over.iter().map(|_| "–".to_owned()));
+                row.extend(["–".to_owned(), "never".to_owned(), String::new()]);
+            }
+        }
+        row
+    };
+    let level = figure(plan.sweep.level.get() * 100.0);
+    plain_table(&header, choices.iter().map(line))
+        + &format!(
+            " ± half the width of {level} % intervals; as good: the interval of the paired difference has 0 in it\n"
+        )
 }
 
 /// Figures of one run with intervals by batch means.

@@ -6,7 +6,7 @@ mod number;
 mod summary;
 mod timeline;
 
-pub use cells::{cells, comparison, intervals};
+pub use cells::{cells, choices, comparison, intervals};
 pub use number::{bytes, number};
 pub use summary::{Heading, checks, rejections, summary, trouble};
 pub use timeline::timeline;

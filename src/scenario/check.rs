@@ -1,7 +1,7 @@
 //! What no single field can know: whether the fields of a scenario fit each other.
 
 use super::check_protocol::protocol;
-use super::diagnose::Problem;
+use super::diagnose::{Problem, suggest};
 use super::estimate::Estimate;
 use super::{Class, Scenario};
 use crate::cluster::LARGEST;
@@ -153,13 +153,14 @@ fn record(scenario: &Scenario) -> Vec<Problem> {
 }
 
 fn expectations(scenario: &Scenario, quantities: &[&str]) -> Vec<Problem> {
-    let unknown = |(number, expectation): (usize, &super::Expectation)| {
-        (!quantities.contains(&expectation.quantity.as_str())).then(|| {
-            let path = format!("expect.{number}.quantity");
-            Problem::at(&path, format!("no number in the summary is called `{}`", expectation.quantity))
-                .help(format!("the numbers are: {}", quantities.join(", ")))
-        })
-    };
+    let unknown =
+        |(number, expectation): (usize, &super::Expectation)| {
+            (!quantities.contains(&expectation.quantity.as_str())).then(|| {
+                let path = format!("expect.{number}.quantity");
+                Problem::at(&path, format!("no number in the summary is called `{}`", expectation.quantity))
+                    .help(suggest(&expectation.quantity, quantities, "the numbers are"))
+            })
+        };
     scenario.expect.iter().enumerate().filter_map(unknown).collect()
 }
 

@@ -69,3 +69,16 @@ fn clamp(text: &str, span: &Range<usize>) -> Range<usize> {
     let end = text.ceil_char_boundary(span.end.max(start));
     start..end
 }
+
+/// The name that is likely meant by one with a slip in it.
+pub fn closest<'a>(found: &str, names: &[&'a str]) -> Option<&'a str> {
+    let distance = |name: &str| strsim::damerau_levenshtein(&found.to_lowercase(), &name.to_lowercase());
+    let by_distance = names.iter().map(|name| (distance(name), *name));
+    by_distance.min().filter(|(distance, name)| *distance <= name.len() / 3).map(|(_, name)| name)
+}
+
+/// The likeliest of the names meant, and all of them.
+pub fn suggest(found: &str, names: &[&str], intro: &str) -> String {
+    let all = format!("{intro}: {}", names.join(", "));
+    closest(found, names).map_or(all.clone(), |name| format!("did you mean `{name}`? {all}"))
+}

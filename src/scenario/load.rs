@@ -1,7 +1,7 @@
 //! Reading a scenario: the text, the document, and all mistakes in it at once.
 
 use super::Scenario;
-use super::diagnose::{Located, render};
+use super::diagnose::{Located, closest, render, suggest};
 use super::outline::{Entry, outline};
 use crate::error::{Error, Result};
 use ron::error::{Position, SpannedError};
@@ -252,8 +252,7 @@ fn meaning(code: &ron::Error) -> (String, Option<String>) {
             return (format!("field `{field}` is given twice"), Some("keep one of the two".to_owned()));
         }
         ron::Error::ExpectedDifferentStructName { expected, found } => {
-            let help = "write the document as Scenario( … )".to_owned();
-            return (format!("expected `{expected}(…)`, found `{found}`"), Some(help));
+            return (format!("expected `{expected}(…)`, found `{found}`"), Some(other_document(expected, found)));
         }
         ron::Error::InvalidValueForType { expected, found } => {
             return (format!("expected {expected}, found {found}"), None);
@@ -284,9 +283,25 @@ fn meaning(code: &ron::Error) -> (String, Option<String>) {
         ron::Error::ExpectedNamedStructLike("Scenario") => {
             ("expected `Scenario(…)`", "the file is empty, or begins with something else; README.md shows a scenario")
         }
+        ron::Error::ExpectedNamedStructLike("Sweep") => {
+            ("expected `Sweep(…)`", "the file is empty, or begins with something else; docs/sweeps.md shows a sweep")
+        }
+        ron::Error::SuggestRawIdentifier(found) => {
+            let help = "`laggard list` shows the names, and the numbers that belong to them".to_owned();
+            return (format!("expected a name, found {found}"), Some(help));
+        }
         other => return (other.to_string(), Some("`laggard list` shows how every part is written".to_owned())),
     };
     (message.to_owned(), Some(help.to_owned()))
+}
+
+/// What to do with a document of another kind.
+fn other_document(expected: &str, found: &str) -> String {
+    match found {
+        "Sweep" => "this is a sweep: give it to `laggard sweep` or `laggard tune`".to_owned(),
+        "Scenario" => "this is a scenario: give it to `laggard run`, or name it in a sweep".to_owned(),
+        _ => format!("write the document as {expected}( … )"),
+    }
 }
 
 /// The number with a fraction around a byte of the text, if that is what stands there: where a whole number is wanted, RON
@@ -307,17 +322,4 @@ fn meant(code: &ron::Error) -> Option<String> {
         ron::Error::NoSuchStructField { expected, found, .. } => closest(found, expected).map(str::to_owned),
         _ => None,
     }
-}
-
-/// The name that is likely meant by one with a slip in it.
-fn closest<'a>(found: &str, names: &[&'a str]) -> Option<&'a str> {
-    let distance = |name: &str| strsim::damerau_levenshtein(&found.to_lowercase(), &name.to_lowercase());
-    let by_distance = names.iter().map(|name| (distance(name), *name));
-    by_distance.min().filter(|(distance, name)| *distance <= name.len() / 3).map(|(_, name)| name)
-}
-
-/// The likeliest of the names meant, and all of them.
-fn suggest(found: &str, names: &[&str], intro: &str) -> String {
-    let all = format!("{intro}: {}", names.join(", "));
-    closest(found, names).map_or(all.clone(), |name| format!("did you mean `{name}`? {all}"))
 }

@@ -10,7 +10,7 @@ mod outline;
 mod patch;
 
 pub use build::build;
-pub use diagnose::{Located, Problem};
+pub use diagnose::{Located, Problem, suggest};
 pub use estimate::Estimate;
 pub use load::{Draft, Source, print, print_document};
 pub use patch::{ClassPatch, NetworkPatch, Patch, ServerPatch, StopPatch};

@@ -1,14 +1,15 @@
 //! Runs many: all that a plan asks for and a folder does not have yet, on all cores, in an order that does not show.
 
+use super::cells::counted;
 use super::journal::{Entry, Journal, kept};
+use super::replications::Standing;
 use super::run::{Prepared, run};
-use super::statistics::{self, Estimate};
-use super::sweep::{Plan, Replications};
+use super::sweep::Plan;
 use crate::cluster::Ended;
 use crate::error::{Error, Result};
-use crate::output::{NoRows, Table, Values, tables};
-use rayon::ThreadPoolBuilder;
+use crate::output::{NoRows, tables};
 use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// How a batch of runs goes on, for whoever watches; and whether it shall.
@@ -24,7 +25,17 @@ pub struct Progress {
     pub stop: AtomicBool,
 }
 
-/// Makes the runs of the cells in `cells`, on `threads` threads, and keeps them in `journal`. True if it came to its end.
+/// Threads to run on: `jobs`, or as many as there are cores.
+///
+/// # Errors
+/// If there are none to be had.
+pub fn threads(jobs: Option<u16>) -> Result<ThreadPool> {
+    let jobs = jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
+    let pool = ThreadPoolBuilder::new().num_threads(jobs).build();
+    pool.map_err(|error| Error::Invalid(format!("--jobs {jobs}: {error}")))
+}
+
+/// Makes the runs of the cells in `cells` on the threads of `pool`, and keeps them in `journal`. True if it came to its end.
 ///
 /// # Errors
 /// If a run cannot be made or kept.
@@ -32,11 +43,9 @@ pub fn execute(
     plan: &Plan,
     journal: &Journal,
     cells: std::ops::Range<usize>,
-    threads: usize,
+    pool: &ThreadPool,
     progress: &Progress,
 ) -> Result<bool> {
-    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool = pool.map_err(|error| Error::Invalid(format!("no threads: {error}")))?;
     let (first, most) = plan.sweep.replications.range();
     let mut open: Vec<usize> = cells.collect();
     let mut done = 0;
@@ -55,7 +64,7 @@ pub fn execute(
         done = next;
         let mut wanting = Vec::new();
         for cell in open {
-            if !is_precise(plan, journal, cell, done)? {
+            if counted(plan, journal, cell)?.1 == Standing::Short {
                 wanting.push(cell);
             }
         }
@@ -100,41 +109,4 @@ fn make(plan: &Plan, journal: &Journal, cell: usize, replication: u64, progress:
 
 fn has_infinite_variance(prepared: &Prepared) -> bool {
     prepared.model.delays.iter().any(|delay| delay.delay().variance().is_infinite())
-}
-
-/// Whether a cell with so many replications needs no more.
-fn is_precise(plan: &Plan, journal: &Journal, cell: usize, replications: u64) -> Result<bool> {
-    let Replications::Until { quantity, relative, .. } = &plan.sweep.replications else { return Ok(true) };
-    let mut values = Vec::new();
-    for replication in 0..replications {
-        let entry = journal.read(cell, replication, None)?;
-        values.extend(entry.as_ref().and_then(|entry| figure(entry, quantity)));
-    }
-    let Some(Estimate { mean, half_width: Ok(half_width), .. }) = statistics::mean(&values, plan.sweep.level.get())
-    else {
-        return Ok(false);
-    };
-    Ok(half_width <= relative.get() * mean.abs())
-}
-
-/// A number of a run's summary.
-pub fn figure(entry: &Entry, quantity: &str) -> Option<f64> {
-    let column = entry.tables.first()?.columns.iter().find(|column| column.name == quantity)?;
-    match &column.values {
-        Values::Whole(values) => values.first().map(|&value| value as f64),
-        Values::Number(values) => values.first().copied().flatten(),
-        Values::Signed(_) | Values::MaybeWhole(_) | Values::Text(_) => None,
-    }
-}
-
-/// The names of the numbers in a run's summary, in their order.
-pub fn figures(table: &Table) -> Vec<String> {
-    let is_number = |values: &Values| matches!(values, Values::Whole(_) | Values::Number(_));
-    let named = table.columns.iter().filter(|column| is_number(&column.values) && !is_label(&column.name));
-    named.map(|column| column.name.clone()).collect()
-}
-
-/// Numbers that say which run it is, and are no result.
-fn is_label(name: &str) -> bool {
-    ["run", "seed", "replication"].contains(&name)
 }

@@ -1,11 +1,13 @@
 //! From the runs of a sweep to tables: every run in a row, every cell with its means and how sure they are.
 
-use super::batch::{figure, figures};
 use super::journal::{Entry, Journal};
-use super::statistics::{self, Caution, Estimate};
+use super::replications::Standing;
+use super::statistics::{self, Caution, Estimate, Median};
 use super::sweep::Plan;
 use crate::error::Result;
-use crate::output::{Column, Stamp, SweepFolder, Table};
+use crate::output::{Column, Stamp, SweepFolder, Table, Values};
+use rayon::ThreadPool;
+use rayon::prelude::*;
 use std::collections::BTreeMap;
 
 /// A figure of a cell, over its replications.
@@ -15,6 +17,8 @@ pub struct Figure {
     pub quantity: String,
     /// Its mean, with its interval; `None` if no run had it.
     pub estimate: Option<Estimate>,
+    /// Its median, with its interval; `None` if no run had it.
+    pub median: Option<Median>,
 }
 
 /// A cell with its figures.
@@ -24,34 +28,81 @@ pub struct CellFigures {
     pub cell: usize,
     /// How many runs it has.
     pub runs: u64,
+    /// Whether these are all that is wanted.
+    pub standing: Standing,
     /// How many of them ended for which reason.
     pub ended: BTreeMap<String, u64>,
     /// All figures of the summary.
     pub figures: Vec<Figure>,
 }
 
-/// Writes the tables of all runs in `journal` to `folder`, and returns the figures of the cells. Runs are numbered in the order of
-/// cells and replications; memory does not grow with their number, but for the cells'.
+/// The runs of a cell that count, the tables of single ones left out, and how that stands.
+///
+/// # Errors
+/// If a run cannot be read.
+pub fn counted(plan: &Plan, journal: &Journal, cell: usize) -> Result<(Vec<Entry>, Standing)> {
+    let (_, most) = plan.sweep.replications.range();
+    let mut entries = Vec::new();
+    for replication in 0..most {
+        let Some(mut entry) = journal.read(cell, replication, None)? else { break };
+        entry.tables.truncate(1);
+        entries.push(entry);
+    }
+    let estimate = |quantity: &str, runs: u64| estimate(&entries[..runs as usize], quantity, plan.sweep.level.get());
+    let (count, standing) = plan.sweep.replications.count(entries.len() as u64, estimate);
+    entries.truncate(count as usize);
+    Ok((entries, standing))
+}
+
+/// A quantity of all runs that have it.
+fn values(entries: &[Entry], quantity: &str) -> Vec<f64> {
+    entries.iter().filter_map(|entry| entry.figure(quantity)).collect()
+}
+
+/// The mean of a quantity over runs with its interval at `level`.
+fn estimate(entries: &[Entry], quantity: &str, level: f64) -> Option<Estimate> {
+    let known = statistics::mean(&values(entries, quantity), level)?;
+    let heavy = entries.iter().any(|entry| entry.infinite_variance) && depends_on_time(quantity);
+    Some(if heavy { Estimate { half_width: Err(Caution::InfiniteVariance), ..known } } else { known })
+}
+
+/// Runs that are read at a time.
+const AT_A_TIME: usize = 64;
+
+/// Writes the tables of all runs in `journal` that count to `folder`, and returns the figures of the cells that have any. Runs are
+/// numbered in the order of cells and replications; memory does not grow with their number, but for the cells'.
 ///
 /// # Errors
 /// If a run cannot be read, or a table not be written.
-pub fn tabulate(plan: &Plan, journal: &Journal, folder: &mut SweepFolder, stamp: &Stamp) -> Result<Vec<CellFigures>> {
+pub fn tabulate(
+    plan: &Plan,
+    journal: &Journal,
+    folder: &mut SweepFolder,
+    stamp: &Stamp,
+    pool: &ThreadPool,
+) -> Result<Vec<CellFigures>> {
     let mut cells = Vec::new();
     let mut run = 0;
-    for (cell, replications) in journal.finished()? {
-        if cell >= plan.cells.len() {
-            continue;
-        }
-        let mut entries = Vec::new();
-        for replication in replications {
-            let Some(entry) = journal.read(cell, replication, None)? else { continue };
-            for table in &entry.tables {
-                folder.append(labelled(plan, &entry, table.clone(), run), stamp)?;
+    let present: Vec<usize> = journal.finished()?.into_keys().filter(|&cell| cell < plan.cells.len()).collect();
+    for chunk in present.chunks(AT_A_TIME) {
+        let all: Vec<_> =
+            pool.install(|| chunk.par_iter().map(|&cell| counted(plan, journal, cell)).collect::<Result<_>>())?;
+        for (&cell, (entries, standing)) in chunk.iter().zip(all) {
+            if entries.is_empty() {
+                continue;
             }
-            run += 1;
-            entries.push(Entry { tables: entry.tables.into_iter().take(1).collect(), ..entry });
+            for part in entries.chunks(AT_A_TIME) {
+                let whole = |entry: &Entry| journal.read(entry.cell, entry.replication, Some(entry.scenario_hash));
+                let part: Vec<Option<Entry>> = pool.install(|| part.par_iter().map(whole).collect::<Result<_>>())?;
+                for entry in part.into_iter().flatten() {
+                    for table in &entry.tables {
+                        folder.append(labelled(plan, &entry, table.clone(), run), stamp)?;
+                    }
+                    run += 1;
+                }
+            }
+            cells.push(summarise(plan, cell, &entries, standing));
         }
-        cells.push(summarise(plan, cell, &entries));
     }
     folder.append(cell_table(plan, &cells), stamp)?;
     Ok(cells)
@@ -64,46 +115,38 @@ fn labelled(plan: &Plan, entry: &Entry, mut table: Table, run: u64) -> Table {
         *column = Column::whole("run", "number", vec![run; rows]);
     }
     if table.file == "summary.parquet" {
-        let labels = labels(plan, &vec![entry.cell; rows]);
+        let labels = plan.labels(&vec![entry.cell; rows]);
         table.columns.splice(1..1, labels);
     }
     table
 }
 
-/// One column an axis, with the labels of cells, and one with their numbers.
-fn labels(plan: &Plan, cells: &[usize]) -> Vec<Column> {
-    let numbers = cells.iter().map(|&cell| cell as u64).collect();
-    let axis = |(place, name): (usize, &String)| {
-        Column::text(format!("axis_{name}"), cells.iter().map(|&cell| plan.cells[cell].labels[place].clone()).collect())
-    };
-    std::iter::once(Column::whole("cell", "number", numbers)).chain(plan.axes.iter().enumerate().map(axis)).collect()
-}
-
-fn summarise(plan: &Plan, cell: usize, entries: &[Entry]) -> CellFigures {
+fn summarise(plan: &Plan, cell: usize, entries: &[Entry], standing: Standing) -> CellFigures {
     let names = entries.first().and_then(|entry| entry.tables.first()).map(figures).unwrap_or_default();
-    let heavy = entries.iter().any(|entry| entry.infinite_variance);
     let level = plan.sweep.level.get();
-    let figure_of = |quantity: String| {
-        let values: Vec<f64> = entries.iter().filter_map(|entry| figure(entry, &quantity)).collect();
-        let mut estimate = statistics::mean(&values, level);
-        if heavy && depends_on_time(&quantity) {
-            estimate = estimate.map(|known| Estimate { half_width: Err(Caution::InfiniteVariance), ..known });
-        }
-        Figure { quantity, estimate }
+    let figure_of = |quantity: String| Figure {
+        estimate: estimate(entries, &quantity, level),
+        median: statistics::median(&values(entries, &quantity), level),
+        quantity,
     };
     let mut ended = BTreeMap::new();
     for entry in entries {
-        *ended.entry(text(entry, "ended")).or_default() += 1;
+        *ended.entry(entry.text("ended").to_owned()).or_default() += 1;
     }
-    CellFigures { cell, runs: entries.len() as u64, ended, figures: names.into_iter().map(figure_of).collect() }
+    let figures = names.into_iter().map(figure_of).collect();
+    CellFigures { cell, runs: entries.len() as u64, standing, ended, figures }
 }
 
-fn text(entry: &Entry, name: &str) -> String {
-    let column = entry.tables.first().and_then(|table| table.columns.iter().find(|column| column.name == name));
-    match column.map(|column| &column.values) {
-        Some(crate::output::Values::Text(values)) => values.first().cloned().unwrap_or_default(),
-        _ => String::new(),
-    }
+/// The names of the numbers in a run's summary, in their order.
+fn figures(table: &Table) -> Vec<String> {
+    let is_number = |values: &Values| matches!(values, Values::Whole(_) | Values::Number(_));
+    let named = table.columns.iter().filter(|column| is_number(&column.values) && !is_label(&column.name));
+    named.map(|column| column.name.clone()).collect()
+}
+
+/// Numbers that say which run it is, and are no result.
+fn is_label(name: &str) -> bool {
+    ["run", "seed", "replication"].contains(&name)
 }
 
 /// Whether a figure is made of durations, or of how many fit into others, so that its variance is infinite if theirs is.
@@ -118,10 +161,12 @@ fn depends_on_time(quantity: &str) -> bool {
 fn cell_table(plan: &Plan, cells: &[CellFigures]) -> Table {
     let rows: Vec<(&CellFigures, &Figure)> =
         cells.iter().flat_map(|cell| cell.figures.iter().map(move |figure| (cell, figure))).collect();
-    let number = |of: &dyn Fn(&Estimate) -> Option<f64>| {
-        rows.iter().map(|(_, figure)| figure.estimate.as_ref().and_then(of)).collect::<Vec<_>>()
+    let number = |of: &dyn Fn(&Figure) -> Option<f64>| {
+        rows.iter().map(|(_, figure)| of(figure).filter(|number| number.is_finite())).collect::<Vec<_>>()
     };
-    let mut columns = labels(plan, &rows.iter().map(|(cell, _)| cell.cell).collect::<Vec<_>>());
+    let mean = |of: fn(&Estimate) -> Option<f64>| number(&|figure| figure.estimate.as_ref().and_then(of));
+    let median = |of: fn(&Median) -> Option<f64>| number(&|figure| figure.median.as_ref().and_then(of));
+    let mut columns = plan.labels(&rows.iter().map(|(cell, _)| cell.cell).collect::<Vec<_>>());
     columns.extend([
         Column::text("quantity", rows.iter().map(|(_, figure)| figure.quantity.clone()).collect()),
         Column::whole(
@@ -129,18 +174,13 @@ fn cell_table(plan: &Plan, cells: &[CellFigures]) -> Table {
             "runs",
             rows.iter().map(|(_, figure)| figure.estimate.map_or(0, |estimate| estimate.n)).collect(),
         ),
-        Column::maybe("mean", "as in the summary", number(&|estimate| Some(estimate.mean))),
-        Column::maybe("sd", "as in the summary; divisor n - 1", number(&|estimate| Some(estimate.sd))),
-        Column::maybe(
-            "lower",
-            "end of the confidence interval",
-            number(&|estimate| estimate.half_width.ok().map(|half| estimate.mean - half)),
-        ),
-        Column::maybe(
-            "upper",
-            "end of the confidence interval",
-            number(&|estimate| estimate.half_width.ok().map(|half| estimate.mean + half)),
-        ),
+        Column::maybe("mean", "as in the summary", mean(|known| Some(known.mean))),
+        Column::maybe("sd", "as in the summary; divisor n - 1", mean(|known| Some(known.sd))),
+        Column::maybe("lower", "end of the interval of the mean", mean(|known| Some(known.interval()?.0))),
+        Column::maybe("upper", "end of the interval of the mean", mean(|known| Some(known.interval()?.1))),
+        Column::maybe("median", "as in the summary", median(|median| Some(median.value))),
+        Column::maybe("median_lower", "end of the interval of the median", median(|median| Some(median.interval?.0))),
+        Column::maybe("median_upper", "end of the interval of the median", median(|median| Some(median.interval?.1))),
         Column::text(
             "caution",
             rows.iter()

@@ -2,9 +2,9 @@
 
 use super::run::{Prepared, run};
 use super::statistics::{self, Estimate};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::output::{NoRows, summary_numbers};
-use rayon::ThreadPoolBuilder;
+use rayon::ThreadPool;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
@@ -20,25 +20,51 @@ pub struct Contrast {
 }
 
 impl Contrast {
-    /// What can be said of it: −1 if it is lower than the first's, 1 if it is higher, 0 if that may be noise.
-    pub fn verdict(&self) -> Option<i32> {
+    /// What can be said of it.
+    pub fn verdict(&self) -> Option<Verdict> {
         let difference = self.difference?;
         let half = difference.half_width.ok()?;
-        let sure = difference.mean.abs() > half;
-        Some(if !sure {
-            0
+        Some(if difference.mean == 0.0 && difference.sd == 0.0 {
+            Verdict::Equal
+        } else if difference.mean.abs() <= half {
+            Verdict::Noise
         } else if difference.mean < 0.0 {
-            -1
+            Verdict::Lower
         } else {
-            1
+            Verdict::Higher
         })
+    }
+}
+
+/// What can be said of a figure against that of the first scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is lower.
+    Lower,
+    /// It is higher.
+    Higher,
+    /// It is the same in every replication.
+    Equal,
+    /// The interval of the difference has 0 in it.
+    Noise,
+}
+
+impl Verdict {
+    /// What a person calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Lower => "lower",
+            Verdict::Higher => "higher",
+            Verdict::Equal => "equal",
+            Verdict::Noise => "may be noise",
+        }
     }
 }
 
 /// For every figure asked for, each scenario's contrast, in their order.
 pub type Comparison = Vec<(String, Vec<Contrast>)>;
 
-/// Runs every scenario with the replications 0 to `replications` − 1, on `threads` threads, and contrasts the figures called
+/// Runs every scenario with the replications 0 to `replications` − 1, on the threads of `pool`, and contrasts the figures called
 /// `quantities`. `prepare` makes scenario i ready with a replication: with the same seed, all draw the same random numbers for
 /// the same worker, so that differences vary less than the figures do.
 ///
@@ -50,10 +76,8 @@ pub fn compare(
     replications: u64,
     quantities: &[String],
     level: f64,
-    threads: usize,
+    pool: &ThreadPool,
 ) -> Result<Comparison> {
-    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool = pool.map_err(|error| Error::Invalid(format!("no threads: {error}")))?;
     let runs: Vec<(usize, u64)> =
         (0..scenarios).flat_map(|scenario| (0..replications).map(move |replication| (scenario, replication))).collect();
     let figures = |&(scenario, replication): &(usize, u64)| -> Result<BTreeMap<String, Option<f64>>> {
@@ -75,7 +99,7 @@ pub fn compare(
 }
 
 /// A figure over replications against the first scenario's.
-fn contrast(own: &[Option<f64>], first: &[Option<f64>], is_other: bool, level: f64) -> Contrast {
+pub(super) fn contrast(own: &[Option<f64>], first: &[Option<f64>], is_other: bool, level: f64) -> Contrast {
     let values: Vec<f64> = own.iter().copied().flatten().collect();
     let pairs = own.iter().zip(first).filter_map(|(own, first)| Some(((*own)?, (*first)?)));
     let pairs: Vec<(f64, f64)> = pairs.filter(|_| is_other).collect();
@@ -104,11 +128,11 @@ mod tests {
     fn a_difference_within_the_noise_is_no_verdict() {
         let first = [Some(1.0), Some(2.0), Some(3.0)];
         let noisy = contrast(&[Some(1.1), Some(1.9), Some(3.1)], &first, true, 0.95);
-        assert_eq!((noisy.verdict(), noisy.lower), (Some(0), Some(1.0 / 3.0)));
+        assert_eq!((noisy.verdict(), noisy.lower), (Some(Verdict::Noise), Some(1.0 / 3.0)));
         let lower = contrast(&[Some(0.5), Some(1.49), Some(2.51)], &first, true, 0.95);
-        assert_eq!((lower.verdict(), lower.lower), (Some(-1), Some(1.0)));
+        assert_eq!((lower.verdict(), lower.lower), (Some(Verdict::Lower), Some(1.0)));
         let same = contrast(&first, &first, true, 0.95);
-        assert_eq!((same.verdict(), same.lower), (Some(0), Some(0.5)));
+        assert_eq!((same.verdict(), same.lower), (Some(Verdict::Equal), Some(0.5)));
         let never = contrast(&[None, None, Some(1.0)], &first, true, 0.95);
         assert_eq!((never.own.unwrap().n, never.verdict()), (1, None));
         assert_eq!(contrast(&first, &first, false, 0.95).difference, None);

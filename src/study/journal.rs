@@ -2,10 +2,11 @@
 
 use super::sweep::{Kept, Plan};
 use crate::error::{Error, Result};
-use crate::output::Table;
+use crate::output::{Folder, Table, Values};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File, TryLockError};
+use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 /// The folder of the runs, in that of the sweep.
@@ -28,6 +29,27 @@ pub struct Entry {
     pub tables: Vec<Table>,
 }
 
+impl Entry {
+    /// A number of its summary.
+    pub fn figure(&self, quantity: &str) -> Option<f64> {
+        let column = self.tables.first()?.columns.iter().find(|column| column.name == quantity)?;
+        match &column.values {
+            Values::Whole(values) => values.first().map(|&value| value as f64),
+            Values::Number(values) => values.first().copied().flatten(),
+            Values::Signed(_) | Values::MaybeWhole(_) | Values::Text(_) => None,
+        }
+    }
+
+    /// A text of its summary, empty if it has no such.
+    pub fn text(&self, name: &str) -> &str {
+        let column = self.tables.first().and_then(|table| table.columns.iter().find(|column| column.name == name));
+        match column.map(|column| &column.values) {
+            Some(Values::Text(values)) => values.first().map_or("", String::as_str),
+            _ => "",
+        }
+    }
+}
+
 /// The identity of a sweep whose runs a folder holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Identity {
@@ -45,33 +67,39 @@ impl Identity {
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
+    /// The file of the identity, locked against other processes as long as this one may write.
+    _lock: Option<File>,
 }
 
 impl Journal {
-    /// Opens the folder `path` for the runs of `plan`, and makes it if it is not there.
+    /// Opens `folder` for the runs of `plan`, alone: what a process that was killed left half written there is removed.
     ///
     /// # Errors
-    /// If it cannot be made, or holds the runs of another sweep.
-    pub fn open(path: &Path, plan: &Plan) -> Result<Journal> {
+    /// If it cannot be written to, holds the runs of another sweep, or another process works on it.
+    pub fn open(folder: &Folder, plan: &Plan) -> Result<Journal> {
+        let path = folder.path();
         let runs = path.join(RUNS);
         fs::create_dir_all(&runs).map_err(|source| Error::io(&runs, source))?;
         let file = path.join(IDENTITY);
+        let io = |source| Error::io(&file, source);
+        let mut identity =
+            File::options().read(true).write(true).create(true).truncate(false).open(&file).map_err(io)?;
+        // Not every file system has locks; without, care is left to the user.
+        if matches!(identity.try_lock(), Err(TryLockError::WouldBlock)) {
+            let reason = "another process works on this folder; wait for it, or choose another --out";
+            return Err(Error::Invalid(format!("{}: {reason}", path.display())));
+        }
         let own = Identity::of(plan);
-        match fs::read(&file) {
-            Ok(bytes) if serde_json::from_slice::<Identity>(&bytes).is_ok_and(|other| other == own) => {}
-            Ok(_) => {
-                return Err(other_sweep(&file));
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => replace(&file, &to_json(&own)?)?,
-            Err(error) => return Err(Error::io(&file, error)),
+        let mut bytes = Vec::new();
+        identity.read_to_end(&mut bytes).map_err(io)?;
+        if bytes.is_empty() {
+            identity.rewind().map_err(io)?;
+            identity.write_all(&to_json(&own)?).and_then(|()| identity.sync_all()).map_err(io)?;
+        } else if !serde_json::from_slice::<Identity>(&bytes).is_ok_and(|other| other == own) {
+            return Err(other_sweep(&file));
         }
-        // What a run that was killed left half written.
-        for entry in fs::read_dir(&runs).map_err(|source| Error::io(&runs, source))?.flatten() {
-            if entry.path().extension().is_some_and(|extension| extension == "tmp") {
-                let _ = fs::remove_file(entry.path());
-            }
-        }
-        Ok(Journal { path: path.to_owned() })
+        remove_leftovers(folder, &runs);
+        Ok(Journal { path: path.to_owned(), _lock: Some(identity) })
     }
 
     /// Opens the folder `path`, which must be there and hold runs of `plan`; nothing in it is changed.
@@ -84,7 +112,7 @@ impl Journal {
         if !serde_json::from_slice::<Identity>(&bytes).is_ok_and(|other| other == Identity::of(plan)) {
             return Err(other_sweep(&file));
         }
-        Ok(Journal { path: path.to_owned() })
+        Ok(Journal { path: path.to_owned(), _lock: None })
     }
 
     fn file(&self, cell: usize, replication: u64) -> PathBuf {
@@ -169,8 +197,22 @@ fn to_json(value: &impl Serialize) -> Result<Vec<u8>> {
 
 /// Writes a file under another name, and gives it its own when it is whole.
 fn replace(file: &Path, bytes: &[u8]) -> Result<()> {
-    // Of this process alone: another one on the same folder writes the same run under a name of its own.
-    let half = file.with_extension(format!("{}.tmp", std::process::id()));
-    fs::write(&half, bytes).map_err(|source| Error::io(&half, source))?;
-    fs::rename(&half, file).map_err(|source| Error::io(file, source))
+    let half = file.with_extension("tmp");
+    let written = fs::write(&half, bytes).and_then(|()| fs::rename(&half, file));
+    written.map_err(|source| {
+        // On a full disk, its room is what the next run needs.
+        let _ = fs::remove_file(&half);
+        Error::io(file, source)
+    })
+}
+
+/// Removes what processes that were killed left: files half written, and tables that never got their names.
+fn remove_leftovers(folder: &Folder, runs: &Path) {
+    let entries = |path: &Path| fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
+    for half in entries(runs).filter(|path| path.extension().is_some_and(|extension| extension == "tmp")) {
+        let _ = fs::remove_file(half);
+    }
+    for staging in entries(folder.path()).filter(|path| Folder::is_staging(path) && path != folder.staging()) {
+        let _ = fs::remove_dir_all(staging);
+    }
 }

@@ -2,17 +2,22 @@
 
 mod batch;
 mod cells;
+mod check_sweep;
 mod compare;
 mod diff;
 mod journal;
+mod replications;
 mod run;
 pub mod statistics;
 mod sweep;
+mod tune;
 
-pub use batch::{Progress, execute};
+pub use batch::{Progress, execute, threads};
 pub use cells::{CellFigures, Figure, tabulate};
-pub use compare::{Comparison, Contrast, compare};
+pub use compare::{Comparison, Contrast, Verdict, compare};
 pub use diff::{Parting, diff};
 pub use journal::Journal;
+pub use replications::{Replications, Standing};
 pub use run::{Base, Change, Check, Outcome, Prepared, quantities, run};
-pub use sweep::{Axis, Cell, Kept, Plan, Replications, Sweep};
+pub use sweep::{Axis, Cell, Kept, Plan, Sweep};
+pub use tune::{Candidate, Choice, Goal, Rank};

@@ -101,9 +101,22 @@ impl Base {
         Ok(Base { source: Arc::new(source.clone()), draft })
     }
 
-    /// Its text.
-    pub fn source(&self) -> &Source {
-        &self.source
+    /// The file that it was read from.
+    pub fn path(&self) -> &Path {
+        &self.source.path
+    }
+
+    /// It as text, with all defaults filled in.
+    ///
+    /// # Errors
+    /// If it cannot be written as RON, which would be a bug.
+    pub fn text(&self) -> Result<String> {
+        self.draft.document.as_ref().map_or(Ok(String::new()), print)
+    }
+
+    /// Its own seed.
+    pub fn seed(&self) -> u64 {
+        self.draft.document.as_ref().map_or(0, |scenario| scenario.seed)
     }
 
     /// The scenario with `changes`, one after the other, checked and built.

@@ -10,6 +10,8 @@ pub enum Caution {
     TooFew,
     /// The variance is infinite: a mean of many values is no surer than one of few, and deviations tell nothing.
     InfiniteVariance,
+    /// A value, or the deviation, is beyond all numbers, as of a run that diverged.
+    NotFinite,
 }
 
 impl Caution {
@@ -18,6 +20,7 @@ impl Caution {
         match self {
             Caution::TooFew => "too few values for an interval",
             Caution::InfiniteVariance => "the variance is infinite: no interval",
+            Caution::NotFinite => "a value or the deviation is not finite: no interval",
         }
     }
 }
@@ -35,6 +38,14 @@ pub struct Estimate {
     pub half_width: Result<f64, Caution>,
 }
 
+impl Estimate {
+    /// The ends of the interval around the mean, if there is one.
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        let half = self.half_width.ok()?;
+        Some((self.mean - half, self.mean + half))
+    }
+}
+
 /// The mean of independent values with its confidence interval at `level`, by Student's t with n − 1 degrees of freedom: exact
 /// for normal values, and nearly so for means of many. `None` for no values.
 pub fn mean(values: &[f64], level: f64) -> Option<Estimate> {
@@ -49,6 +60,7 @@ pub fn mean(values: &[f64], level: f64) -> Option<Estimate> {
     let squares: f64 = values.iter().map(|value| (value - origin - shift).powi(2)).sum();
     let sd = if n > 1 { (squares / (n - 1) as f64).sqrt() } else { 0.0 };
     let half_width = match quantile_of_t(n, level) {
+        Some(_) if !sd.is_finite() => Err(Caution::NotFinite),
         Some(t) => Ok(t * sd / (n as f64).sqrt()),
         None => Err(Caution::TooFew),
     };
@@ -73,6 +85,23 @@ pub fn quantile(sorted: &[f64], p: f64, level: f64) -> Option<(f64, f64)> {
     let low = (0..n).take_while(|&count| below.cdf(count) <= tail).last()?;
     let high = (low + 1..=n).find(|&count| 1.0 - below.cdf(count - 1) <= tail)?;
     Some((sorted[low as usize], sorted[high as usize - 1]))
+}
+
+/// The median and its interval, whatever the law of the values: also where means do not settle.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Median {
+    /// The middle value, or the mean of the two.
+    pub value: f64,
+    /// Its confidence interval by [`quantile`]; `None` for too few values, of 95 % intervals fewer than 6.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// The median of values with its interval at `level`. `None` for no values.
+pub fn median(values: &[f64], level: f64) -> Option<Median> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let (low, high) = (*sorted.get(sorted.len().checked_sub(1)? / 2)?, *sorted.get(sorted.len() / 2)?);
+    Some(Median { value: low + (high - low) / 2.0, interval: quantile(&sorted, 0.5, level) })
 }
 
 /// The mean of a long run of dependent values with its interval at `level`: means of `batches` equal parts are nearly
@@ -120,6 +149,8 @@ mod tests {
         assert!((estimate.half_width.unwrap() - 2.776445105 * 0.5f64.sqrt()).abs() < 1e-8);
         assert_eq!(mean(&[7.0], 0.95).unwrap().half_width, Err(Caution::TooFew));
         assert_eq!(mean(&[], 0.95), None);
+        assert_eq!(mean(&[1e200, -1e200], 0.95).unwrap().half_width, Err(Caution::NotFinite));
+        assert_eq!(mean(&[1.0, f64::INFINITY], 0.95).unwrap().half_width, Err(Caution::NotFinite));
         let near = mean(&[1e9, 1e9 + 1.0, 1e9 + 2.0], 0.9).unwrap();
         assert_eq!((near.mean, near.sd), (1e9 + 1.0, 1.0));
     }
@@ -131,6 +162,10 @@ mod tests {
         assert_eq!(quantile(&sorted, 0.5, 0.95), Some((6.0, 15.0)));
         assert_eq!(quantile(&sorted[..5], 0.5, 0.95), None);
         assert_eq!(quantile(&sorted, 0.99, 0.95), None);
+        let sixth = [3.0, 1.0, 1e9, 2.0, 5.0, 4.0];
+        assert_eq!(median(&sixth, 0.95), Some(Median { value: 3.5, interval: Some((1.0, 1e9)) }));
+        assert_eq!(median(&sixth[..5], 0.95), Some(Median { value: 3.0, interval: None }));
+        assert_eq!(median(&[], 0.95), None);
     }
 
     #[test]

@@ -1,14 +1,17 @@
 //! A sweep: a scenario and axes of changes, and the plan of runs that follows from them.
 
+use super::check_sweep::check;
+use super::replications::Replications;
 use super::run::{Base, Change, Prepared};
 use crate::catalogue::{Entry, entry};
 use crate::error::{Error, Result};
+use crate::output::Column;
 use crate::scenario::{Patch, Problem, Source, print_document};
 use crate::units::{Count, Fraction, Positive};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 /// A sweep, as its file says it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,25 +64,6 @@ pub enum Axis {
         name: String,
         /// Labels and changes.
         values: Vec<(String, Patch)>,
-    },
-}
-
-/// How often each combination is run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub enum Replications {
-    /// So often.
-    Fixed(Count),
-    /// Until the mean of a quantity of the summary is known well enough.
-    Until {
-        /// Its name.
-        quantity: String,
-        /// Half the width of its interval, as a part of the mean, is to be no more than this.
-        relative: Positive,
-        /// Runs are made so many at a time.
-        at_least: Count,
-        /// And no more than so many in all.
-        at_most: Count,
     },
 }
 
@@ -143,23 +127,19 @@ impl Axis {
     }
 
     /// Its values: labels and changes.
-    fn values(&self) -> Vec<(String, Patch)> {
+    pub(super) fn values(&self) -> Vec<(String, Patch)> {
         let count = |count: &Count| {
             let class = crate::scenario::ClassPatch { count: Some(*count), ..Default::default() };
             (count.get().to_string(), Patch { each_class: Some(class), ..Patch::default() })
         };
-        let rate =
-            |rate: Positive| (format!("{}", rate.get()), Patch { learning_rate: Some(rate), ..Patch::default() });
         match self {
             Axis::Counts(counts) => counts.iter().map(count).collect(),
-            Axis::LearningRates(rates) => rates.iter().map(|&value| rate(value)).collect(),
+            Axis::LearningRates(rates) => rates.iter().map(|&rate| learning_rate(rate)).collect(),
             Axis::LearningRatesBetween { from, to, count } => {
                 let last = count.get().max(2) - 1;
                 let grow = (to.get() / from.get()).powf(1.0 / last as f64);
-                // Ten digits are enough, and read better: 0.0625, not 0.062499999999999986.
-                let round = |rate: f64| format!("{rate:.9e}").parse().unwrap_or(rate);
-                let at = |step: u64| round(from.get() * grow.powf(step as f64));
-                (0..=last).filter_map(|step| Positive::new(at(step)).ok()).map(rate).collect()
+                let at = |step: u64| Positive::new(from.get() * grow.powf(step as f64));
+                (0..=last).filter_map(|step| at(step).ok()).map(learning_rate).collect()
             }
             Axis::Changes { values, .. } => values.clone(),
         }
@@ -176,30 +156,10 @@ impl Axis {
     }
 }
 
-impl Replications {
-    /// Every choice, in the order of the enum.
-    pub const CATALOGUE: &[Entry] = &[
-        entry("Fixed", "so many", "Fixed(10)"),
-        entry(
-            "Until",
-            "so many at a time, until the interval of the mean of a quantity is narrow enough",
-            "Until(quantity: \"lag_s_mean\", relative: 0.01, at_least: 5, at_most: 100)",
-        ),
-    ];
-
-    /// How many there are at first, and how many at most.
-    pub fn range(&self) -> (u64, u64) {
-        match self {
-            Replications::Fixed(count) => (count.get(), count.get()),
-            Replications::Until { at_least, at_most, .. } => (at_least.get().min(at_most.get()), at_most.get()),
-        }
-    }
-}
-
-impl Default for Replications {
-    fn default() -> Replications {
-        Replications::Fixed(Count::ONE)
-    }
+/// A learning rate as a value of an axis. Ten digits are enough, and read better: 0.0625, not 0.062499999999999986.
+fn learning_rate(rate: Positive) -> (String, Patch) {
+    let rounded = format!("{:.9e}", rate.get()).parse().ok().and_then(|rate| Positive::new(rate).ok()).unwrap_or(rate);
+    (rounded.get().to_string(), Patch { learning_rate: Some(rounded), ..Patch::default() })
 }
 
 fn usual() -> Fraction {
@@ -230,12 +190,9 @@ pub struct Plan {
     pub axes: Vec<String>,
     /// The combinations, the last axis varying fastest.
     pub cells: Vec<Cell>,
-    /// A hash of the sweep, but for its replications, and of the scenario: of another one, results are not continued.
+    /// A hash of what its runs depend on: of another one, results are not continued.
     pub hash: u64,
 }
-
-/// More combinations are a slip.
-const MAX_CELLS: usize = 1_000_000;
 
 impl Plan {
     /// The plan of the sweep that `source` says, with `more` changed of the scenario in all runs.
@@ -244,27 +201,29 @@ impl Plan {
     /// If it cannot be read, or its axes do not fit: every mistake, with its place and a remedy.
     pub fn new(source: &Source, more: &[Change]) -> Result<Plan> {
         let sweep: Sweep = source.parse()?;
+        let mut problems = check(&sweep);
         let folder = source.path.parent().unwrap_or(std::path::Path::new(""));
-        let base = Source::read(&folder.join(&sweep.scenario)).map_err(|error| match error {
-            Error::Io { .. } => {
+        let base = match Source::read(&folder.join(&sweep.scenario)) {
+            Err(error @ Error::Io { .. }) => {
                 let problem = Problem::at("scenario", error.to_string());
-                let problem = problem.help("paths are relative to the sweep's folder");
-                source.refuse(&[problem.locate(&source.text)])
+                problems.push(problem.help("paths are relative to the sweep's folder"));
+                None
             }
-            other => other,
-        })?;
-        let base = Source { colour: source.colour, ..base };
-        let problems = check(&sweep);
-        if !problems.is_empty() {
+            other => Some(other?),
+        };
+        let (Some(base), true) = (base, problems.is_empty()) else {
             let problems: Vec<_> = problems.iter().map(|problem| problem.locate(&source.text)).collect();
             return Err(source.refuse(&problems));
-        }
+        };
         let cells = cells(&sweep, source, more);
-        let identity = Sweep { replications: Replications::default(), ..sweep.clone() };
-        let more: Vec<&str> = more.iter().map(|change| change.source.text.as_str()).collect();
-        let hash = xxh3_64(format!("{}\n{}\n{}", print_document(&identity)?, base.text, more.join("\n")).as_bytes());
+        if cells.is_empty() {
+            let problem = Problem::at("exclude", "no combination is left").help("exclude fewer");
+            return Err(source.refuse(&[problem.locate(&source.text)]));
+        }
+        let base = Base::new(&Source { colour: source.colour, ..base })?;
+        let hash = identity(&sweep, &base, more)?;
         let axes = sweep.axes.iter().map(|axis| axis.name().to_owned()).collect();
-        Ok(Plan { sweep, base: Base::new(&base)?, axes, cells, hash })
+        Ok(Plan { sweep, base, axes, cells, hash })
     }
 
     /// A run, ready to begin.
@@ -277,6 +236,41 @@ impl Plan {
         self.base.prepare(&changes)
     }
 
+    /// Makes the runs belong to something more, as tuning: what only has the same sweep is another.
+    pub fn belong_to(&mut self, what: &str) {
+        self.hash = xxh3_64_with_seed(what.as_bytes(), self.hash);
+    }
+
+    /// Whether an axis is one of learning rates.
+    pub fn is_learning_rate(&self, axis: usize) -> bool {
+        matches!(self.sweep.axes[axis], Axis::LearningRates(_) | Axis::LearningRatesBetween { .. })
+    }
+
+    /// Adds a combination that is `cell` with another learning rate on that axis, unless it is there.
+    pub fn add(&mut self, cell: usize, axis: usize, rate: Positive) {
+        let (label, patch) = learning_rate(rate);
+        let mut added = self.cells[cell].clone();
+        added.labels[axis] = label;
+        if self.cells.iter().any(|other| other.labels == added.labels) {
+            return;
+        }
+        // Changes of the axes stand last, in their order.
+        let place = added.changes.len() - self.axes.len() + axis;
+        added.changes[place] = Change::unwritten(patch);
+        self.cells.push(added);
+    }
+
+    /// One column an axis, with the labels of cells, and one with their numbers.
+    pub fn labels(&self, cells: &[usize]) -> Vec<Column> {
+        let numbers = cells.iter().map(|&cell| cell as u64).collect();
+        let axis = |(place, name): (usize, &String)| {
+            let labels = cells.iter().map(|&cell| self.cells[cell].labels[place].clone()).collect();
+            Column::text(format!("axis_{name}"), labels)
+        };
+        let axes = self.axes.iter().enumerate().map(axis);
+        std::iter::once(Column::whole("cell", "number", numbers)).chain(axes).collect()
+    }
+
     /// What a person calls a combination.
     pub fn name(&self, cell: usize) -> String {
         let labels = self.axes.iter().zip(&self.cells[cell].labels).map(|(axis, label)| format!("{axis} {label}"));
@@ -284,69 +278,20 @@ impl Plan {
     }
 }
 
-/// Whether axes have names of their own and values, and whether what else names them names one.
-fn check(sweep: &Sweep) -> Vec<Problem> {
-    let mut problems = Vec::new();
-    let mut wrong = |path: String, message: String, help: &str| problems.push(Problem::at(&path, message).help(help));
-    let mut names = BTreeSet::new();
-    for (place, axis) in sweep.axes.iter().enumerate() {
-        let values = axis.values();
-        if !names.insert(axis.name()) {
-            wrong(format!("axes.{place}"), format!("two axes are called `{}`", axis.name()), "rename one of them");
-        }
-        if values.is_empty() {
-            wrong(format!("axes.{place}"), format!("axis `{}` has no values", axis.name()), "give at least one");
-        }
-        let labels: BTreeSet<&String> = values.iter().map(|(label, _)| label).collect();
-        if labels.len() < values.len() {
-            wrong(format!("axes.{place}"), format!("axis `{}` has a value twice", axis.name()), "remove one of them");
-        }
+/// A hash of all that single runs depend on, but for the files that they read: not of the number of replications, which is
+/// raised to go on, nor of how sure intervals are, nor of comments.
+fn identity(sweep: &Sweep, base: &Base, more: &[Change]) -> Result<u64> {
+    let runs =
+        Sweep { scenario: String::new(), replications: Replications::default(), level: usual(), ..sweep.clone() };
+    let mut text = print_document(&runs)? + "\n" + &base.text()?;
+    for change in more {
+        text += &format!("\n{}", print_document(&change.patch)?);
     }
-    let mut zipped = BTreeSet::new();
-    for (place, group) in sweep.zip.iter().enumerate() {
-        for name in group {
-            if !names.contains(name.as_str()) {
-                wrong(format!("zip.{place}"), format!("no axis is called `{name}`"), "name one of the axes");
-            } else if !zipped.insert(name) {
-                wrong(format!("zip.{place}"), format!("axis `{name}` is zipped twice"), "name it once");
-            }
-        }
-        let lengths: BTreeSet<usize> = group
-            .iter()
-            .filter_map(|name| sweep.axes.iter().find(|axis| axis.name() == name))
-            .map(|axis| axis.values().len())
-            .collect();
-        if lengths.len() > 1 {
-            wrong(format!("zip.{place}"), "these axes have different numbers of values".to_owned(), "make them equal");
-        }
-    }
-    for (place, labels) in sweep.exclude.iter().enumerate() {
-        for (name, label) in labels {
-            let axis = sweep.axes.iter().find(|axis| axis.name() == name);
-            if !axis.is_some_and(|axis| axis.values().iter().any(|(own, _)| own == label)) {
-                let message = format!("no axis `{name}` has a value `{label}`");
-                wrong(format!("exclude.{place}"), message, "name an axis and one of its labels");
-            }
-        }
-    }
-    let cells: usize = groups(sweep).iter().fold(1, |product, group| {
-        let length = group.first().map_or(1, |&axis| sweep.axes[axis].values().len());
-        product.saturating_mul(length)
-    });
-    if cells > MAX_CELLS {
-        wrong("axes".to_owned(), format!("{cells} combinations are too many"), "at most 1,000,000");
-    }
-    if let Replications::Until { quantity, .. } = &sweep.replications
-        && !super::run::quantities().contains(&quantity.as_str())
-    {
-        let message = format!("no number in the summary is called `{quantity}`");
-        wrong("replications.quantity".to_owned(), message, "`laggard list` names them");
-    }
-    problems
+    Ok(xxh3_64(text.as_bytes()))
 }
 
 /// The axes that are varied together, by their places: zipped ones, and each of the others alone, in the order of their first.
-fn groups(sweep: &Sweep) -> Vec<Vec<usize>> {
+pub(super) fn groups(sweep: &Sweep) -> Vec<Vec<usize>> {
     let place = |name: &String| sweep.axes.iter().position(|axis| axis.name() == name);
     let mut groups: Vec<Vec<usize>> = sweep.zip.iter().map(|names| names.iter().filter_map(place).collect()).collect();
     groups.retain(|group| !group.is_empty());

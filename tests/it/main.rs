@@ -23,3 +23,4 @@ mod studies;
 mod support;
 mod tidy;
 mod timelines;
+mod tuning;

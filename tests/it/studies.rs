@@ -24,19 +24,19 @@ const SWEEP: &str = "Sweep(
     tables: [LagHistogram, LagJoint, LagCauses, Participation, Trajectory],
 )";
 
-fn laggard(arguments: &[&str]) -> Output {
+pub fn laggard(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_laggard")).args(arguments).output().unwrap()
 }
 
 /// A folder with the sweep and its scenario.
-fn folder(sweep: &str) -> tempfile::TempDir {
+pub fn folder(sweep: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("base.ron"), BASE).unwrap();
     std::fs::write(folder.path().join("sweep.ron"), sweep).unwrap();
     folder
 }
 
-fn path(folder: &Path, name: &str) -> String {
+pub fn path(folder: &Path, name: &str) -> String {
     folder.join(name).to_string_lossy().into_owned()
 }
 
@@ -46,7 +46,7 @@ fn sweep(folder: &Path, out: &str, more: &[&str]) -> Output {
 }
 
 /// Every file below a folder with its bytes.
-fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+pub fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -109,9 +109,6 @@ fn a_sweep_that_is_killed_goes_on_where_it_was() {
     assert_eq!(sweep(folder.path(), "killed", &[]).status.code(), Some(0));
     let mut whole = files(&folder.path().join("whole"));
     let killed = files(&folder.path().join("killed"));
-    // Folders in which tables were being staged may be left.
-    let killed: BTreeMap<_, _> =
-        killed.into_iter().filter(|(name, _)| !name.to_string_lossy().contains(".laggard-")).collect();
     assert_eq!(killed.len(), whole.len());
     for (name, bytes) in killed {
         assert!(whole.remove(&name) == Some(bytes), "{} differs", name.display());
@@ -147,8 +144,160 @@ fn another_sweep_is_not_continued_but_more_replications_are() {
     std::fs::write(folder.path().join("sweep.ron"), SWEEP.replace("Fixed(3)", "Fixed(5)")).unwrap();
     let cells: Value = serde_json::from_slice(&sweep(folder.path(), "out", &[]).stdout).unwrap();
     assert_eq!(cells[0]["runs"], 5);
+    // A comment, or how sure intervals are, is no other sweep; a learning rate is.
+    std::fs::write(folder.path().join("base.ron"), format!("// More.\n{BASE}")).unwrap();
+    let surer = SWEEP.replace("replications", "level: 0.99, replications");
+    std::fs::write(folder.path().join("sweep.ron"), surer).unwrap();
+    assert_eq!(sweep(folder.path(), "out", &[]).status.code(), Some(0));
     std::fs::write(folder.path().join("base.ron"), BASE.replace("0.05", "0.06")).unwrap();
     assert_eq!(sweep(folder.path(), "out", &[]).status.code(), Some(2));
+}
+
+/// Results follow from what the sweep says now: not from the runs that an earlier one left, be they more or others.
+#[test]
+fn results_do_not_depend_on_what_was_asked_for_before() {
+    let until = |relative: f64, at_least: u64| {
+        let rule = format!("Until(quantity: \"lag_s_mean\", relative: {relative}, at_least: {at_least}, at_most: 20)");
+        SWEEP.replace("Fixed(3)", &rule)
+    };
+    let folder = folder(&until(0.02, 4));
+    let tables = |out: &str| {
+        let runs = |name: &PathBuf| name.starts_with("runs");
+        files(&folder.path().join(out)).into_iter().filter(|(name, _)| !runs(name)).collect::<BTreeMap<_, _>>()
+    };
+    assert_eq!(sweep(folder.path(), "old", &[]).status.code(), Some(0));
+    for (place, text) in [SWEEP.to_owned(), until(0.05, 3), until(0.5, 5)].iter().enumerate() {
+        std::fs::write(folder.path().join("sweep.ron"), text).unwrap();
+        let fresh = format!("fresh{place}");
+        let outputs = [sweep(folder.path(), "old", &[]), sweep(folder.path(), &fresh, &[])];
+        assert_eq!(outputs[0].stdout, outputs[1].stdout);
+        assert_eq!(tables("old"), tables(&fresh), "{text}");
+    }
+}
+
+#[test]
+fn what_a_sweep_did_not_get_is_said() {
+    let folder = folder(SWEEP);
+    let text = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    let output = sweep(folder.path(), "part", &["--only", "0..2"]);
+    assert!(text(&output).contains("of 6 combinations, 4 have no runs and 0 have fewer"), "{output:?}");
+    std::fs::write(folder.path().join("sweep.ron"), SWEEP.replace("Fixed(3)", "Fixed(5)")).unwrap();
+    let [file, part, out] = ["sweep.ron", "part", "merged"].map(|name| path(folder.path(), name));
+    let output = laggard(&["merge", &file, &part, "--out", &out, "--quiet"]);
+    assert!(text(&output).contains("of 6 combinations, 4 have no runs and 2 have fewer"), "{output:?}");
+    // No run has a target, and half of the cells no variance.
+    for (quantity, cells) in [("time_to_loss_s", 6), ("lag_s_mean", 3)] {
+        let rule = format!("Until(quantity: \"{quantity}\", relative: 0.9, at_least: 2, at_most: 3)");
+        std::fs::write(folder.path().join("sweep.ron"), SWEEP.replace("Fixed(3)", &rule)).unwrap();
+        let output = sweep(folder.path(), quantity, &[]);
+        let expected = format!("in {cells} of 6 combinations {quantity} is not as precise");
+        assert!(text(&output).contains(&expected), "{output:?}");
+    }
+}
+
+#[test]
+fn mistakes_of_a_sweep_are_shown_at_once() {
+    let wrong = "Sweep(scenario: \"none.ron\", axes: [Changes(name: \"\", values: [(\"a\", (protocol: Async))]),
+        LearningRatesBetween(from: 0.1, to: 1.0, count: 1)],
+        replications: Until(quantity: \"lag_s_men\", relative: 0.1, at_least: 9, at_most: 1))";
+    let folder = folder(wrong);
+    let output = sweep(folder.path(), "out", &[]);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2));
+    for said in [
+        "none.ron",
+        "has an empty name",
+        "at least two learning rates",
+        "did you mean `lag_s_mean`?",
+        "`at_least` is more than `at_most`",
+        "of a single run there is no interval",
+    ] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    let all = "exclude: [{\"law\": \"gamma\"}, {\"law\": \"pareto\"}], replications";
+    std::fs::write(folder.path().join("sweep.ron"), SWEEP.replace("replications", all)).unwrap();
+    let output = sweep(folder.path(), "out", &[]);
+    assert!(
+        output.status.code() == Some(2) && String::from_utf8_lossy(&output.stderr).contains("no combination is left")
+    );
+    assert!(!folder.path().join("out").exists());
+    let base = path(folder.path(), "base.ron");
+    let output = laggard(&["sweep", &base, "--plan"]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("give it to `laggard run`"), "{output:?}");
+    let output = laggard(&["run", &path(folder.path(), "sweep.ron")]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("give it to `laggard sweep`"), "{output:?}");
+}
+
+#[test]
+fn a_plan_is_numbered_and_needs_no_folder() {
+    let folder =
+        folder(&SWEEP.replace("Fixed(3)", "Until(quantity: \"loss\", relative: 0.1, at_least: 3, at_most: 9)"));
+    let file = path(folder.path(), "sweep.ron");
+    let output = laggard(&["sweep", &file, "--plan", "--only", "2..4"]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains("2 combinations × 3 to 9 runs, about 12000 to 36000 optimiser steps in all"), "{text}");
+    assert!(text.ends_with("     2  workers 2, law gamma\n     3  workers 2, law pareto\n"), "{text}");
+    assert_eq!(laggard(&["sweep", &file]).status.code(), Some(2));
+}
+
+/// The folder of a sweep that is running is not touched by another process.
+#[cfg(unix)]
+#[test]
+fn two_processes_do_not_work_on_one_folder() {
+    let folder = folder(&SWEEP.replace("Fixed(3)", "Fixed(100000)"));
+    let (file, out) = (path(folder.path(), "sweep.ron"), path(folder.path(), "out"));
+    let mut first = Command::new(env!("CARGO_BIN_EXE_laggard"))
+        .args(["sweep", &file, "--out", &out, "--quiet"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while std::fs::read_dir(folder.path().join("out/runs")).map_or(0, Iterator::count) < 10 {}
+    let second = laggard(&["sweep", &file, "--out", &out]);
+    let text = String::from_utf8_lossy(&second.stderr).into_owned();
+    assert!(second.status.code() == Some(2) && text.contains("another process works on this folder"), "{text}");
+    // Ctrl-C keeps what is finished, and says so.
+    let kill = Command::new("kill").args(["-INT", &first.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    let mut said = String::new();
+    std::io::Read::read_to_string(first.stderr.as_mut().unwrap(), &mut said).unwrap();
+    assert_eq!(first.wait().unwrap().code(), Some(130));
+    assert!(said.contains("interrupted; ") && said.contains("the same command continues"), "{said}");
+    let names: Vec<PathBuf> = files(&folder.path().join("out")).into_keys().collect();
+    assert!(names.len() > 10 && !names.iter().any(|name| name.to_string_lossy().ends_with("tmp")), "{names:?}");
+}
+
+/// A disk without room: said as it is, with nothing half written left, and nothing finished lost.
+#[cfg(unix)]
+#[test]
+fn a_full_disk_is_said_as_it_is() {
+    let folder = folder(SWEEP);
+    // No file may be longer than 4 KiB.
+    let limited = |arguments: &str| {
+        let script = format!("trap '' XFSZ; ulimit -f 8; exec '{}' {arguments}", env!("CARGO_BIN_EXE_laggard"));
+        Command::new("sh").args(["-c", &script]).current_dir(folder.path()).output().unwrap()
+    };
+    for arguments in
+        ["run base.ron --set 'record: (gradients: All)' --out run --quiet", "sweep sweep.ron --out sweep --quiet"]
+    {
+        let output = limited(arguments);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(3) && text.contains("File too large"), "{arguments}: {text}");
+    }
+    assert!(!folder.path().join("run").exists());
+    let left: Vec<PathBuf> = files(&folder.path().join("sweep")).into_keys().collect();
+    assert_eq!(left, [PathBuf::from("sweep.json")]);
+    assert_eq!(sweep(folder.path(), "sweep", &[]).status.code(), Some(0));
+}
+
+/// Learning rates beyond the edge of stability: numbers beyond all numbers have no interval, and are no numbers in files.
+#[test]
+fn runs_that_diverge_have_a_caution_and_no_interval() {
+    let folder = folder(&SWEEP.replace("(\"gamma\", (", "(\"gamma\", (learning_rate: 3.0, "));
+    let cells: Value = serde_json::from_slice(&sweep(folder.path(), "out", &[]).stdout).unwrap();
+    let loss = &cells[4]["figures"]["loss"];
+    assert_eq!(cells[4]["ended"]["diverged"], 3);
+    assert_eq!(loss["caution"], "a value or the deviation is not finite: no interval");
+    assert!(loss["half_width"].is_null(), "{loss}");
 }
 
 #[test]
@@ -258,9 +407,9 @@ fn scenarios_are_compared_on_the_same_random_numbers() {
     let output = laggard(&["compare", &base, &same, &slower, "-n", "10", "--show", "lag_s_mean,loss", "--json"]);
     let object: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
     let lag = &object["lag_s_mean"];
-    assert_eq!((lag[1]["verdict"].as_i64(), lag[1]["share_lower"].as_f64()), (Some(0), Some(0.5)));
+    assert_eq!((lag[1]["verdict"].as_str(), lag[1]["share_lower"].as_f64()), (Some("equal"), Some(0.5)));
     // One per cent more is far within the noise of a run, but not with the same random numbers.
-    assert_eq!((lag[2]["verdict"].as_i64(), lag[2]["share_lower"].as_f64()), (Some(1), Some(0.0)));
+    assert_eq!((lag[2]["verdict"].as_str(), lag[2]["share_lower"].as_f64()), (Some("higher"), Some(0.0)));
     let spread = lag[2]["figure"]["half_width"].as_f64().unwrap();
     assert!(lag[2]["difference"]["mean"].as_f64().unwrap() < spread);
     assert!(lag[2]["difference"]["half_width"].as_f64().unwrap() < 0.1 * spread);

@@ -1,0 +1,169 @@
+//! `laggard tune`.
+
+use super::sweep::{Results, describe, shortfall, watch};
+use super::{Jobs, Verdict, changes, estimate_json, note, print, read};
+use crate::error::Result;
+use crate::output::{Column, Table};
+use crate::report;
+use crate::study::{Choice, Goal, Plan, Progress, Rank, execute};
+use rayon::ThreadPool;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+#[derive(Debug, clap::Args)]
+pub struct Options {
+    /// The sweep, a RON file
+    file: PathBuf,
+    /// The axes whose best values are wanted, for each combination of the others
+    #[arg(long, value_name = "AXES", value_delimiter = ',', default_value = "learning_rate")]
+    over: Vec<String>,
+    /// The figure to make least, by its name in the summary
+    #[arg(long, value_name = "FIGURE", default_value = "time_to_loss_s")]
+    by: String,
+    /// How often to try learning rates halfway between the best and those beside it
+    #[arg(long, value_name = "TIMES", default_value_t = 2)]
+    refine: u8,
+    /// The folder of the results; the same command continues where it stopped
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Change fields of the scenario in all runs, as in --set 'stop: (updates: 1000)'
+    #[arg(long = "set", value_name = "FIELDS")]
+    changes: Vec<String>,
+    #[command(flatten)]
+    jobs: Jobs,
+    /// Print the choices as JSON
+    #[arg(long)]
+    json: bool,
+    /// Print nothing but errors and, with --json, the choices
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+pub fn tune(options: &Options) -> Result<Verdict> {
+    let mut plan = Plan::new(&read(&options.file)?, &changes(&options.changes)?)?;
+    let goal = Goal::new(&mut plan, &options.over, &options.by)?;
+    let all = 0..plan.cells.len();
+    let text = describe(&plan, &all)?;
+    if !options.quiet {
+        note(&text);
+    }
+    let mut results = Results::open(plan, &options.out, &options.file)?;
+    let (pool, progress) = (options.jobs.pool()?, Progress::default());
+    let mut choices = None;
+    if !watch(options.quiet, &progress, || search(&mut results, &goal, options.refine, &pool, &progress, &mut choices))?
+    {
+        return Ok(results.interrupted(&progress));
+    }
+    let choices = choices.unwrap_or_default();
+    let (plan, cells) = results.publish(&pool, |plan, _| Some(table(plan, &choices)))?;
+    if options.json {
+        print(&format!("{}\n", Value::Array(choices.iter().map(|choice| to_json(&plan, &goal, choice)).collect())))?;
+    } else if !options.quiet {
+        print(&report::choices(&plan, &goal, &choices))?;
+        note(&format!("results in {}\n", options.out.display()));
+    }
+    note(&(shortfall(&plan, &cells) + &edges(&plan, &choices)));
+    Ok(Verdict::Fine)
+}
+
+/// Runs the plan, and what refines it. True if it came to its end.
+fn search(
+    results: &mut Results,
+    goal: &Goal,
+    refine: u8,
+    pool: &ThreadPool,
+    progress: &Progress,
+    found: &mut Option<Vec<Choice>>,
+) -> Result<bool> {
+    let mut done = 0;
+    for round in 0..=refine {
+        let all = results.plan.cells.len();
+        if !execute(&results.plan, &results.journal, done..all, pool, progress)? {
+            return Ok(false);
+        }
+        done = all;
+        let choices = goal.choices(&results.plan, &results.journal)?;
+        if round < refine {
+            goal.refine(&mut results.plan, &choices);
+        }
+        *found = Some(choices);
+    }
+    Ok(true)
+}
+
+/// A warning for every choice whose best value may lie beyond those tried.
+fn edges(plan: &Plan, choices: &[Choice]) -> String {
+    let mut text = String::new();
+    for choice in choices {
+        let Some(best) = choice.best() else { continue };
+        for &axis in &choice.edges {
+            let (name, label) = (&plan.axes[axis], &plan.cells[best.cell].labels[axis]);
+            let of = if choice.labels.is_empty() { String::new() } else { format!("{}: ", choice.labels.join(", ")) };
+            text +=
+                &format!("warning: {of}the best {name}, {label}, is the last one tried on its side; try beyond it\n");
+        }
+    }
+    text
+}
+
+fn rank(rank: Rank) -> &'static str {
+    match rank {
+        Rank::Best => "best",
+        Rank::Near => "near",
+        Rank::Worse => "worse",
+    }
+}
+
+/// One row for each candidate.
+fn table(plan: &Plan, choices: &[Choice]) -> Table {
+    let rows: Vec<_> = choices.iter().flat_map(|choice| &choice.candidates).collect();
+    let cells: Vec<usize> = rows.iter().map(|candidate| candidate.cell).collect();
+    let number = |of: fn(&crate::study::statistics::Estimate) -> Option<f64>| {
+        rows.iter().map(|candidate| candidate.estimate.as_ref().and_then(of)).collect::<Vec<_>>()
+    };
+    let mut columns = plan.labels(&cells);
+    columns.extend([
+        Column::whole("runs", "runs", rows.iter().map(|candidate| candidate.runs).collect()),
+        Column::whole(
+            "n",
+            "runs that have the figure",
+            rows.iter().map(|candidate| candidate.estimate.map_or(0, |known| known.n)).collect(),
+        ),
+        Column::maybe("mean", "as in the summary", number(|known| Some(known.mean))),
+        Column::maybe("lower", "end of the interval", number(|known| Some(known.interval()?.0))),
+        Column::maybe("upper", "end of the interval", number(|known| Some(known.interval()?.1))),
+        Column::text("rank", rows.iter().map(|candidate| rank(candidate.rank).to_owned()).collect()),
+    ]);
+    Table { file: "tune.parquet".into(), columns }
+}
+
+fn to_json(plan: &Plan, goal: &Goal, choice: &Choice) -> Value {
+    let object = |axes: &mut dyn Iterator<Item = usize>, cell: usize| -> Value {
+        Value::Object(
+            axes.map(|axis| (plan.axes[axis].clone(), plan.cells[cell].labels[axis].as_str().into())).collect(),
+        )
+    };
+    let tuned = |cell: usize| object(&mut goal.over.iter().copied(), cell);
+    let rest = |cell: usize| object(&mut (0..plan.axes.len()).filter(|axis| !goal.over.contains(axis)), cell);
+    let edges: Vec<&String> = choice.edges.iter().map(|&axis| &plan.axes[axis]).collect();
+    let candidates: Vec<Value> = choice
+        .candidates
+        .iter()
+        .map(|candidate| {
+            json!({
+                "cell": candidate.cell,
+                "values": tuned(candidate.cell),
+                "runs": candidate.runs,
+                "figure": candidate.estimate.as_ref().map(estimate_json),
+                "rank": rank(candidate.rank),
+            })
+        })
+        .collect();
+    json!({
+        "axes": rest(choice.candidates[0].cell),
+        "by": goal.by,
+        "best": choice.best().map(|best| tuned(best.cell)),
+        "at_the_edge": edges,
+        "candidates": candidates,
+    })
+}
