@@ -34,6 +34,7 @@ pub mod cluster;
 pub mod data;
 pub mod delay;
 pub mod error;
+pub mod failure;
 pub mod kernel;
 pub mod objective;
 pub mod optimiser;

@@ -136,6 +136,9 @@ fn name(next: &Upcoming) -> String {
         What::Stepped => "the server's step is over".to_owned(),
         What::Published => "workers can read a newer version".to_owned(),
         What::Deadline => "the time for a step is up".to_owned(),
+        What::Saved => "what the server has is written, or saved".to_owned(),
+        What::Timer => "it is time to save what the server has".to_owned(),
+        What::Fault(_) => "something fails, or is there again".to_owned(),
     };
     format!("at {} s, version {}: {what}", next.time.nanos() as f64 / 1e9, next.version)
 }

@@ -3,6 +3,7 @@
 use super::{Verdict, print};
 use crate::catalogue::Entry;
 use crate::error::{Error, Result};
+use crate::failure::{Backlog, Every, Future, Meanwhile, Of, Recovery, When};
 use crate::objective::{Data, Noise, Spectrum};
 use crate::record::{Gradients, Sampling, WHAT_IF, WarmUp};
 use crate::study::{Axis, Kept, Replications, quantities};
@@ -15,7 +16,7 @@ pub struct Options {
 }
 
 /// Every part of a scenario that has variants, with them.
-const PARTS: [(&str, &[Entry]); 16] = [
+const PARTS: [(&str, &[Entry]); 23] = [
     ("objective: what is minimised", objective::CATALOGUE),
     ("curvatures of Diagonal", Spectrum::CATALOGUE),
     ("data of LeastSquares, Logistic and Softmax", Data::CATALOGUE),
@@ -25,6 +26,13 @@ const PARTS: [(&str, &[Entry]); 16] = [
     ("discounts of Discount, by lag", optimiser::DISCOUNTS),
     ("protocol: who waits for whom", protocol::CATALOGUE),
     ("compute, download, upload, service: laws of delay", delay::CATALOGUE),
+    ("failures, of: what fails", Of::CATALOGUE),
+    ("failures, at: when", When::CATALOGUE),
+    ("server, recovery: what it has when it is back", Recovery::<()>::CATALOGUE),
+    ("every of Checkpoint", Every::CATALOGUE),
+    ("backlog of Stateless", Backlog::CATALOGUE),
+    ("server, meanwhile: what workers do while it is away", Meanwhile::CATALOGUE),
+    ("server, future: gradients of versions that were undone", Future::CATALOGUE),
     ("record, gradients: rows of single gradients", Gradients::CATALOGUE),
     ("record, trajectory: samples of the loss", Sampling::CATALOGUE),
     ("record, what_if: questions about single steps", &[WHAT_IF]),

@@ -113,8 +113,8 @@ fn verdict<S>(outcome: &Outcome<S>) -> Verdict {
 
 fn take_sink(outcome: Outcome<Sink>) -> (Outcome<()>, Sink) {
     let Outcome { simulation, recording, summary, checks, intervals } = outcome;
-    let Recording { lags, trajectory, timeline, answers, rejections, cut, marks, sink } = recording;
-    let recording = Recording { lags, trajectory, timeline, answers, rejections, cut, marks, sink: () };
+    let Recording { lags, trajectory, timeline, answers, rejections, incidents, cut, marks, sink } = recording;
+    let recording = Recording { lags, trajectory, timeline, answers, rejections, incidents, cut, marks, sink: () };
     (Outcome { simulation, recording, summary, checks, intervals }, sink)
 }
 

@@ -1,6 +1,7 @@
 //! What is known of a run that is more than push and read again: its books, its sums, and what has not ended.
 
 use super::engine::Simulation;
+use super::fault::Health;
 use super::flow::Flow;
 use super::gradient::{Causes, Fate, Gradient};
 use super::ledger::Books;
@@ -35,7 +36,7 @@ impl Totals {
 impl Flow {
     /// All gradients that have not ended.
     pub fn in_flight(&self, run: &Simulation) -> Vec<Gradient> {
-        let at_server = self.server.all(run.now).into_iter().map(|gradient| Gradient {
+        let at_server = self.server.all(run.now).0.into_iter().map(|held| held.gradient).map(|gradient| Gradient {
             version_applied: run.version,
             ended: run.now,
             fate: Fate::InFlight,
@@ -76,8 +77,16 @@ impl Flow {
         books.fates[Fate::Dropped as usize] = standing.dropped;
         books.fates[Fate::Cancelled as usize] = standing.cancelled;
         books.fates[Fate::InFlight as usize] = standing.in_flight;
+        let health = self.faults.health.get(number);
+        if let Some(health) = health {
+            books.fates[Fate::Lost as usize] = health.lost;
+            books.fates[Fate::RolledBack as usize] = health.rolled_back;
+            books.fates[Fate::Applied as usize] -= health.rolled_back;
+            books.down = health.down(run.now);
+        }
         books.weight = standing.weight + self.table.as_ref().map_or(0.0, |table| table.steps() as f64);
-        let free = if standing.phase == Phase::Free { run.now.since(standing.since) } else { Span::ZERO };
+        let is_up = health.is_none_or(Health::is_up);
+        let free = if standing.phase == Phase::Free && is_up { run.now.since(standing.since) } else { Span::ZERO };
         books.waited = standing.waited + free;
         books
     }
@@ -96,5 +105,7 @@ pub fn unfinished(gradient: Gradient, fate: Fate) -> Gradient {
     causes.download = take(causes.download);
     causes.compute = take(causes.compute);
     causes.upload = take(causes.upload);
+    // What is done, and has not reached the server, does not get through.
+    causes.outage = left;
     Gradient { fate, causes, ..gradient }
 }

@@ -10,7 +10,7 @@ use super::snapshots::Snapshots;
 use super::upcoming::What;
 use super::worker::Worker;
 use super::{Observer, Step};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernel::{Due, Fingerprint, Queue, Rank, Time};
 use crate::optimiser::{Context, Optimiser};
 
@@ -68,6 +68,8 @@ pub struct Simulation {
     pub(super) now: Time,
     pub(super) version: u64,
     pub(super) updates: u64,
+    /// The version at which it ends.
+    last_version: u64,
     pub(super) ended: Option<Ended>,
     pub(super) workers: Vec<Worker>,
     pub(super) snapshots: Snapshots,
@@ -87,6 +89,8 @@ pub struct Simulation {
     /// Gradients that came to nothing since the last step.
     pub(super) in_vain: u64,
     fingerprint: Fingerprint,
+    /// What was wrong before the first event.
+    failed: Option<Error>,
 }
 
 impl Simulation {
@@ -96,7 +100,7 @@ impl Simulation {
         let dimension = model.start.len();
         let flow = (!model.is_plain()).then(|| Box::new(Flow::new(&model)));
         // More keys only if they are needed: one can mean one match more at every event.
-        let mut queue = Queue::new(workers + flow.as_ref().map_or(0, |_| KEYS));
+        let mut queue = Queue::new(workers + flow.as_ref().map_or(0, |_| KEYS + model.failures.len() as u32));
         for (number, member) in (0..).zip(&model.workers) {
             queue.schedule(number, member.joins_at, START);
         }
@@ -105,6 +109,7 @@ impl Simulation {
             now: Time::ZERO,
             version: model.start_version,
             updates: 0,
+            last_version: model.start_version.saturating_add(model.stop.updates),
             ended: None,
             workers: (0..workers).map(|number| Worker::new(&model, number)).collect(),
             snapshots: Snapshots::new(&model.start, workers),
@@ -117,10 +122,13 @@ impl Simulation {
             standing: 0,
             in_vain: 0,
             fingerprint: Fingerprint::default(),
+            failed: None,
             model,
         };
         if let Some(mut flow) = flow {
             flow.set_deadline(&mut simulation);
+            flow.set_timer(&mut simulation);
+            simulation.failed = flow.begin_faults(&mut simulation).err();
             simulation.flow = Some(flow);
         }
         simulation
@@ -133,6 +141,9 @@ impl Simulation {
     pub fn advance(&mut self, events: u64, observer: &mut impl Observer) -> Result<Option<Ended>> {
         let begun = self.now;
         self.check_events(events)?;
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
         for _ in 0..events {
             if self.ended.is_some() {
                 break;
@@ -164,7 +175,8 @@ impl Simulation {
     /// Refuses a slice after which the queue might be exhausted.
     fn check_events(&self, events: u64) -> Result<()> {
         // An event schedules at most one other for each key.
-        let each = if self.flow.is_some() { self.workers.len() as u64 + u64::from(KEYS) } else { 1 };
+        let keys = u64::from(KEYS) + self.model.failures.len() as u64;
+        let each = if self.flow.is_some() { self.workers.len() as u64 + keys } else { 1 };
         if events.saturating_mul(each).saturating_add(self.queue.scheduled()) > Queue::MAX_EVENTS {
             return Err(errors::too_many_events());
         }
@@ -200,7 +212,7 @@ impl Simulation {
         self.now
     }
 
-    /// Optimiser steps so far.
+    /// Optimiser steps so far, undone ones included.
     pub fn updates(&self) -> u64 {
         self.updates
     }
@@ -213,6 +225,10 @@ impl Simulation {
     /// The server's parameters.
     pub fn parameters(&self) -> &[f64] {
         self.snapshots.current()
+    }
+
+    pub(super) fn flow(&self) -> Option<&Flow> {
+        self.flow.as_deref()
     }
 
     /// What it is made of.
@@ -264,6 +280,9 @@ impl Simulation {
             What::Stepped => flow.on_stepped(self, observer),
             What::Published => flow.on_published(self),
             What::Deadline => flow.on_deadline(self, observer),
+            What::Saved => flow.on_saved(self, observer),
+            What::Timer => flow.on_timer(self, observer),
+            What::Fault(place) => flow.on_fault(self, place as usize, observer),
         };
         self.flow = Some(flow);
         done
@@ -351,7 +370,7 @@ impl Simulation {
     /// Whether the step just taken was the last; `sound` says that it led somewhere.
     #[inline(always)]
     pub(super) fn check_end(&mut self, sound: bool) {
-        if self.updates >= self.model.stop.updates {
+        if self.version >= self.last_version {
             self.ended = Some(Ended::Updates);
         }
         if !sound {
@@ -446,6 +465,7 @@ impl Simulation {
             before,
             after: self.snapshots.current(),
             objective: self.model.objective.as_ref(),
+            cost: self.cost_with(&[]),
             totals: None,
             optimiser: self.optimiser_before.as_ref(),
         };

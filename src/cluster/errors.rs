@@ -34,3 +34,12 @@ pub fn too_many_events() -> Error {
     let message = format!("more than {} events in one run; stop it earlier", Queue::MAX_EVENTS);
     Error::Clock { message, field: "stop".to_owned() }
 }
+
+/// A worker was told to start while it had a gradient under way.
+#[cold]
+pub fn begins_twice(number: u32, now: Time) -> Error {
+    Error::Broken(format!(
+        "at {} s worker {number} began on a gradient while it had another one under way",
+        now.seconds()
+    ))
+}

@@ -1,19 +1,21 @@
 //! The life of a gradient where there is more to it than push and read again: workers that wait, gradients that wait at the
 //! server, work that is told to stop. The protocol says who and which; the clock, the books and the parameters are kept here.
 
+use super::Observer;
 use super::account::unfinished;
 use super::engine::{ARRIVAL_OR_STEP, START, Simulation, TIME_IS_UP};
 use super::errors;
+use super::fault::Faults;
 use super::gradient::{Fate, Gradient};
 use super::model::{DelayId, Member, Model, purpose};
 use super::publish::{Edition, Published};
 use super::server::{Held, Server};
+use super::store::Store;
 use super::work::{Table, Workshop};
 use super::worker::{Phase, Standing, duration};
-use super::{Ended, Observer};
 use crate::error::Result;
 use crate::kernel::{Queue, Time};
-use crate::protocol::{After, Late, Otherwise, Pace, Pacer, Party};
+use crate::protocol::{After, Late, Pace, Pacer, Party};
 use std::collections::VecDeque;
 
 /// The keys of the queue beyond those of the workers, in this order.
@@ -23,10 +25,12 @@ pub enum Key {
     Step,
     Publish,
     Deadline,
+    Save,
+    Timer,
 }
 
 /// How many keys there are beyond those of the workers.
-pub const KEYS: u32 = 4;
+pub const KEYS: u32 = 6;
 
 /// The most workers that a run can have.
 pub const MAX_WORKERS: u64 = (Queue::MAX_KEYS - KEYS) as u64;
@@ -57,10 +61,14 @@ pub struct Flow {
     /// Whose gradient began the step under way, if it waits for its end.
     pub(super) awaits_step: Option<u32>,
     /// Data to be computed again, by whoever starts next.
-    again: VecDeque<(u32, u64)>,
+    pub(super) again: VecDeque<(u32, u64)>,
     /// Computations in the order in which they were begun, with the version that they read: for what is told to stop.
-    order: VecDeque<(u32, u64, u64)>,
+    pub(super) order: VecDeque<(u32, u64, u64)>,
     pub(super) published: Published,
+    pub(super) faults: Faults,
+    pub(super) store: Store,
+    /// Whose requests for a snapshot have come while nobody could read.
+    pub(super) knocking: Vec<u32>,
     /// Lags of those applied: in flight, in versions and nanoseconds, and in batches.
     pub(super) lag_in_flight: i64,
     pub(super) nanos_in_flight: u128,
@@ -91,11 +99,14 @@ impl Flow {
             tasks: if routed { vec![VecDeque::new(); workers] } else { Vec::new() },
             starts: Vec::with_capacity(workers),
             stepped: false,
-            buffers: composition.has_buffer(),
+            buffers: composition.has_buffer() || model.comeback.recovery.is_stateless(),
             awaits_step: None,
             again: VecDeque::new(),
             order: VecDeque::new(),
             published: Published::default(),
+            faults: Faults::new(model),
+            store: Store::new(model),
+            knocking: Vec::new(),
             lag_in_flight: 0,
             nanos_in_flight: 0,
             lag_batches: 0,
@@ -108,6 +119,10 @@ impl Flow {
     pub fn on_start(&mut self, run: &mut Simulation, number: u32) -> Result<()> {
         let standing = &mut self.standings[number as usize];
         if standing.phase != Phase::Away {
+            if !self.is_open(run) {
+                self.knocking.push(number);
+                return Ok(());
+            }
             return self.assign(run, number);
         }
         standing.phase = Phase::Free;
@@ -120,9 +135,16 @@ impl Flow {
     /// Lets all start that may: in the order of their numbers, so that those released by the same step come in an order that
     /// does not depend on who came when.
     pub fn start_all(&mut self, run: &mut Simulation) -> Result<()> {
+        if !self.is_open(run) {
+            return self.look(run);
+        }
         let mut starts = std::mem::take(&mut self.starts);
         starts.sort_unstable();
         for &number in &starts {
+            if !self.is_able(number) {
+                self.owe(number);
+                continue;
+            }
             let request = run.model.workers[number as usize].request;
             let standing = &self.standings[number as usize];
             if request == DelayId::NONE || standing.begun == 0 {
@@ -136,6 +158,11 @@ impl Flow {
         }
         starts.clear();
         self.starts = starts;
+        self.look(run)
+    }
+
+    /// After steps: a look at what is in flight.
+    fn look(&mut self, run: &mut Simulation) -> Result<()> {
         if std::mem::take(&mut self.stepped) {
             run.ledger.glimpse();
         }
@@ -143,7 +170,7 @@ impl Flow {
     }
 
     /// Hands a snapshot to a worker, which begins to compute, unless it has other tasks to do before.
-    fn assign(&mut self, run: &mut Simulation, number: u32) -> Result<()> {
+    pub(super) fn assign(&mut self, run: &mut Simulation, number: u32) -> Result<()> {
         let edition = self.read(run);
         run.ledger.start(&mut run.workers[number as usize].tally);
         run.ledger.read_behind(run.version - edition.version);
@@ -162,10 +189,16 @@ impl Flow {
 
     fn compute(&mut self, run: &mut Simulation, number: u32, task: Task) -> Result<()> {
         let standing = &mut self.standings[number as usize];
+        if standing.phase == Phase::Busy {
+            return Err(errors::begins_twice(number, run.now));
+        }
         standing.waited += run.now.since(standing.since);
         standing.phase = Phase::Busy;
         standing.wait = run.now.since(task.read);
         standing.batches_read = task.edition.batches;
+        if let Some(health) = self.faults.health.get_mut(number as usize) {
+            health.begin(self.store.incarnation());
+        }
         let index = standing.begun;
         standing.begun += 1;
         let again = take_again(&mut self.again, &run.model.workers, number);
@@ -198,6 +231,13 @@ impl Flow {
         self.order.push_back((number, index, version));
     }
 
+    /// The same after the server went back: in the order of the versions that they read.
+    pub(super) fn order_again(&mut self, run: &Simulation) {
+        let standings = &self.standings;
+        self.order.retain(|&(number, index, _)| is_under_way(&standings[number as usize], index));
+        self.order.make_contiguous().sort_by_key(|&(number, _, _)| run.workers[number as usize].version_read);
+    }
+
     /// The gradient that a worker has under way, as far as it is known now.
     pub(super) fn under_way(&self, run: &Simulation, number: u32) -> Gradient {
         let (worker, standing) = (&run.workers[number as usize], &self.standings[number as usize]);
@@ -208,11 +248,19 @@ impl Flow {
         gradient.computed = received + worker.compute;
         gradient.arrived = gradient.computed + worker.upload;
         gradient.causes.queue = standing.wait;
+        if let Some(health) = self.faults.health.get(number as usize) {
+            gradient.arrived = gradient.arrived + health.outage;
+            gradient.causes.outage = health.outage;
+        }
         gradient
     }
 
     /// A gradient reaches the server.
     pub fn on_arrival(&mut self, run: &mut Simulation, number: u32, observer: &mut impl Observer) -> Result<()> {
+        if self.is_stranded(number) {
+            self.be_patient(run, number);
+            return Ok(());
+        }
         let gradient = self.under_way(run, number);
         let held = Held {
             base: self.pacer.base(number, gradient.version_read),
@@ -223,12 +271,28 @@ impl Flow {
             discount: 1.0,
             since: run.now,
             stepped_nanos: 0,
+            away_nanos: 0,
+            incarnation: self.faults.health.get(number as usize).map_or(0, |health| health.incarnation),
         };
         self.free(run, number);
-        self.server.waiting.push_back(held);
+        if self.is_lost(run) {
+            return self.lose_push(run, &held, observer);
+        }
+        if let Some(held) = self.greet(run, held, observer)? {
+            self.server.waiting.push_back(self.server.waits_since(held, run.now));
+        }
         self.serve(run, observer)?;
         self.next_task(run, number)?;
         self.start_all(run)
+    }
+
+    /// A worker whose gradient does not get through gives up at last, if it ever does.
+    fn be_patient(&mut self, run: &mut Simulation, number: u32) {
+        let began = run.workers[number as usize].read + self.standings[number as usize].wait;
+        let span = run.model.workers[number as usize].gives_up;
+        if let Some(up) = span.and_then(|span| began.checked_add(span)) {
+            run.queue.schedule(number, up.max(run.now), TIME_IS_UP);
+        }
     }
 
     fn free(&mut self, run: &Simulation, number: u32) {
@@ -238,8 +302,8 @@ impl Flow {
     }
 
     /// A worker that is free begins on the task that has waited longest for it.
-    fn next_task(&mut self, run: &mut Simulation, number: u32) -> Result<()> {
-        let waiting = self.standings[number as usize].phase == Phase::Free;
+    pub(super) fn next_task(&mut self, run: &mut Simulation, number: u32) -> Result<()> {
+        let waiting = self.standings[number as usize].phase == Phase::Free && self.is_able(number);
         match self.tasks.get_mut(number as usize).filter(|_| waiting).and_then(VecDeque::pop_front) {
             Some(task) => self.compute(run, number, task),
             None => Ok(()),
@@ -248,22 +312,32 @@ impl Flow {
 
     /// A worker gives up on its gradient, and begins another one in its place.
     pub fn on_give_up(&mut self, run: &mut Simulation, number: u32, observer: &mut impl Observer) -> Result<()> {
-        self.stop(run, number, observer)?;
+        self.stop(run, number, Fate::Cancelled, observer)?;
         self.starts.push(number);
         self.start_all(run)?;
         self.next_task(run, number)
     }
 
     /// Ends the gradient that a worker has under way.
-    fn stop(&mut self, run: &mut Simulation, number: u32, observer: &mut impl Observer) -> Result<()> {
-        let gradient = unfinished(self.under_way(run, number), Fate::Cancelled);
+    pub(super) fn stop(
+        &mut self,
+        run: &mut Simulation,
+        number: u32,
+        fate: Fate,
+        observer: &mut impl Observer,
+    ) -> Result<()> {
+        let gradient = unfinished(self.under_way(run, number), fate);
+        run.queue.cancel(number);
+        if let Some(health) = self.faults.health.get_mut(number as usize) {
+            health.stranded = false;
+        }
         let slot = run.workers[number as usize].slot;
         self.free(run, number);
         self.end(run, &gradient, slot, observer)
     }
 
     /// Closes the books of a gradient that comes to nothing.
-    fn end(
+    pub(super) fn end(
         &mut self,
         run: &mut Simulation,
         gradient: &Gradient,
@@ -275,6 +349,7 @@ impl Flow {
         match gradient.fate {
             Fate::Rejected => run.workers[gradient.worker as usize].tally.rejected += 1,
             Fate::Dropped => standing.dropped += 1,
+            Fate::Lost => self.faults.health[gradient.worker as usize].lost += 1,
             _ => standing.cancelled += 1,
         }
         run.in_vain += 1;
@@ -283,17 +358,18 @@ impl Flow {
         observer.not_applied(gradient)
     }
 
-    /// Whether the server takes in gradients: not while it steps, unless they only go into a buffer beside it.
-    fn takes_in(&self) -> bool {
-        self.server.serving.is_none() && (self.server.stepping.is_none() || self.buffers)
+    /// Whether the server takes in gradients: not while it is away, steps or saves, unless they only go into a buffer beside it.
+    fn takes_in(&self, run: &Simulation) -> bool {
+        let is_free = (self.server.stepping.is_none() && !self.store.blocks) || self.buffers;
+        let is_there = !self.store.is_down() || run.model.comeback.recovery.is_stateless();
+        self.server.serving.is_none() && is_free && is_there
     }
 
     /// Lets a free server begin to take in the next gradient. What is refused is refused before it costs any service.
     pub(super) fn serve(&mut self, run: &mut Simulation, observer: &mut impl Observer) -> Result<()> {
-        while self.takes_in() && run.ended.is_none() {
+        while self.takes_in(run) && run.ended.is_none() {
             let Some(mut held) = self.server.waiting.pop_front() else { return Ok(()) };
-            held.gradient.causes.queue += run.now.since(held.since);
-            held.since = run.now;
+            self.server.queued(&mut held, run.now);
             if run.model.server.service == DelayId::NONE {
                 self.receive(run, held, observer)?;
                 continue;
@@ -316,104 +392,13 @@ impl Flow {
     /// The server has taken in a gradient.
     pub fn on_served(&mut self, run: &mut Simulation, observer: &mut impl Observer) -> Result<()> {
         if let Some((mut held, begun)) = self.server.serving.take() {
-            held.gradient.causes.service = run.now.since(begun);
+            held.gradient.causes.service += run.now.since(begun);
             self.server.end_service(begun, run.now);
             self.receive(run, held, observer)?;
+            self.save_if_timed(run, observer)?;
         }
         self.serve(run, observer)?;
         self.start_all(run)
-    }
-
-    /// A gradient is ready to be used: it is refused, or held for its step.
-    fn receive(&mut self, run: &mut Simulation, held: Held, observer: &mut impl Observer) -> Result<()> {
-        let number = held.gradient.worker;
-        let refusal = self.refusal(run, &held);
-        match refusal {
-            Some(fate) => self.refuse(run, &held, fate, observer)?,
-            None => {
-                if let Some(mut evicted) = self.server.hold(held, run.now) {
-                    self.server.waited(&mut evicted, run.now);
-                    self.refuse(run, &evicted, Fate::Dropped, observer)?;
-                    self.pacer.unused(evicted.gradient.worker, evicted.base == run.version, &mut self.starts);
-                }
-                self.step_if_ready(run, observer)?;
-                if self.server.stepping.is_some() && !self.buffers {
-                    // Its worker goes on when the step is over, and reads the version that includes its own update.
-                    self.awaits_step = Some(number);
-                    return Ok(());
-                }
-            }
-        }
-        self.pacer.done(number, refusal.is_some(), &mut self.starts);
-        Ok(())
-    }
-
-    /// Whether, and as what, a gradient is refused if its turn is now.
-    fn refusal(&self, run: &Simulation, held: &Held) -> Option<Fate> {
-        let composition = &run.model.composition;
-        let lag = run.version as i64 - held.gradient.version_read as i64;
-        let late = matches!(composition.late, Late::Drop | Late::Cancel) && held.base != run.version;
-        let rejected = !composition.admit.lets_in(lag, run.now.since(held.gradient.read).seconds());
-        if rejected { Some(Fate::Rejected) } else { late.then_some(Fate::Dropped) }
-    }
-
-    /// Ends a gradient that the server does not want.
-    fn refuse(&mut self, run: &mut Simulation, held: &Held, fate: Fate, observer: &mut impl Observer) -> Result<()> {
-        let gradient = Gradient { fate, version_applied: run.version, ended: run.now, ..held.gradient };
-        match run.model.composition.admit.otherwise {
-            Otherwise::Fail if fate == Fate::Rejected => {
-                run.ended.get_or_insert(Ended::Stale);
-            }
-            Otherwise::Recompute if fate == Fate::Rejected => self.again.push_back(held.data),
-            _ => {}
-        }
-        self.pacer.refund(&mut self.starts);
-        self.end(run, &gradient, held.slot, observer)
-    }
-
-    /// After a step, or with time: refuses what has become too stale where it waits for its step.
-    pub fn refuse_held(&mut self, run: &mut Simulation, observer: &mut impl Observer) -> Result<()> {
-        let mut place = 0;
-        while let Some(&(mut held)) = self.server.buffer.get(place) {
-            let Some(fate) = self.refusal(run, &held) else {
-                place += 1;
-                continue;
-            };
-            self.server.waited(&mut held, run.now);
-            self.server.remove(place);
-            self.refuse(run, &held, fate, observer)?;
-            self.pacer.unused(held.gradient.worker, held.base == run.version, &mut self.starts);
-        }
-        Ok(())
-    }
-
-    /// After a step: tells unfinished work to stop that is of no use any more, and lets its workers start again.
-    pub fn stop_late(&mut self, run: &mut Simulation, observer: &mut impl Observer) -> Result<()> {
-        match run.model.composition.late {
-            Late::Keep | Late::Drop => {}
-            Late::Cancel => {
-                for number in 0..self.standings.len() as u32 {
-                    if self.standings[number as usize].phase == Phase::Busy {
-                        self.stop(run, number, observer)?;
-                        self.starts.push(number);
-                    }
-                }
-            }
-            Late::CancelStale => {
-                let most = run.model.composition.admit.most_versions.unwrap_or(u64::MAX);
-                while let Some(&(number, index, version)) = self.order.front() {
-                    if run.version - version <= most {
-                        break;
-                    }
-                    self.order.pop_front();
-                    if is_under_way(&self.standings[number as usize], index) {
-                        self.stop(run, number, observer)?;
-                        self.starts.push(number);
-                    }
-                }
-            }
-        }
-        Ok(())
     }
 }
 
@@ -430,7 +415,7 @@ pub fn later(run: &mut Simulation, id: DelayId, stream: crate::kernel::Stream, i
 }
 
 /// Whether the computation of a worker with that number is not over.
-fn is_under_way(standing: &Standing, index: u64) -> bool {
+pub fn is_under_way(standing: &Standing, index: u64) -> bool {
     standing.phase == Phase::Busy && standing.begun == index + 1
 }
 

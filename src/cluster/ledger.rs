@@ -32,8 +32,10 @@ pub struct Books {
     pub lag_nanos: u128,
     /// Sum of the factors on those applied.
     pub weight: f64,
-    /// How long it had no work, from joining on.
+    /// How long it had no work, from joining on, though it was up.
     pub waited: Span,
+    /// How long it was down.
+    pub down: Span,
 }
 
 impl Books {
@@ -113,6 +115,16 @@ impl Ledger {
     /// The server went one version on, after the gradients of that step had ended.
     pub fn step(&mut self) {
         self.exposure += self.in_flight as i64;
+    }
+
+    /// The server went so many versions back, and with it the lags of all gradients in flight.
+    pub fn go_back(&mut self, versions: u64) {
+        self.exposure -= versions as i64 * self.in_flight as i64;
+    }
+
+    /// A gradient in flight is from now on taken for one of a version that is so many later.
+    pub fn relabel(&mut self, versions: i64) {
+        self.exposure -= versions;
     }
 
     /// A look at what is in flight, after the steps of one instant and after whoever they let go has read.

@@ -1,26 +1,34 @@
 //! The model: workers, network and server on the virtual clock, and the life of every gradient.
 
 mod account;
+mod admit;
+mod cost;
 mod engine;
 mod errors;
+mod fault;
 mod flow;
 mod gradient;
+mod incident;
 mod ledger;
 mod model;
 mod publish;
+mod recovery;
 mod server;
 mod snapshots;
 mod step;
+mod store;
 mod upcoming;
 mod work;
 mod worker;
 
 pub use account::Totals;
+pub use cost::Outages;
 pub use engine::{Ended, Simulation};
 pub use flow::MAX_WORKERS;
 pub use gradient::{CAUSES, Causes, FATES, Fate, Gradient};
+pub use incident::{Happening, Incident};
 pub use ledger::{Books, Ledger};
-pub use model::{DelayId, Legs, Member, Model, Publish, Serving, Stop, purpose};
+pub use model::{Comeback, DelayId, Legs, Member, Model, Occurs, Process, Publish, Serving, Stop, Target, purpose};
 pub use snapshots::LARGEST;
 pub use upcoming::{Upcoming, What};
 
@@ -52,6 +60,14 @@ pub trait Observer {
     /// # Errors
     /// As [`Observer::inspect`].
     fn not_applied(&mut self, gradient: &Gradient) -> Result<()>;
+
+    /// Something failed, or is there again.
+    ///
+    /// # Errors
+    /// As [`Observer::inspect`].
+    fn incident(&mut self, _incident: &Incident) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// The vectors behind one optimiser step.
@@ -70,6 +86,8 @@ pub struct Step<'a> {
     pub after: &'a [f64],
     /// What is being minimised.
     pub objective: &'a dyn Objective,
+    /// What the run has cost so far, if anything has a price.
+    pub cost: Option<f64>,
     /// The sums of the run so far, where there are any.
     pub totals: Option<Totals>,
     /// The optimiser just before the step, if [`Observer::wants_optimiser`] asked for it.

@@ -1,6 +1,7 @@
 //! Everything that a run is made of, built and checked, before its first event.
 
 use crate::delay::Sampler;
+use crate::failure::{Future, Meanwhile, Recovery};
 use crate::kernel::{Purpose, Span, Streams, Time};
 use crate::objective::{NoiseSource, Objective};
 use crate::optimiser::Optimiser;
@@ -28,6 +29,14 @@ pub mod purpose {
     pub const STEP: Purpose = Purpose(9);
     /// Times until new parameters can be read, by server.
     pub const PUBLISH: Purpose = Purpose(10);
+    /// Times of being up until a failure, by failure and worker.
+    pub const FAILURE: Purpose = Purpose(11);
+    /// Times of repairs, by failure and worker.
+    pub const REPAIR: Purpose = Purpose(12);
+    /// Times until a failure is known, by failure and worker.
+    pub const DETECTION: Purpose = Purpose(13);
+    /// Times of saving and restoring, by server, one purpose a kind.
+    pub const RECOVERY: [Purpose; 4] = [Purpose(14), Purpose(15), Purpose(16), Purpose(17)];
 }
 
 /// The place of a delay in [`Model::delays`]; workers of a class share one unless their law tells them apart.
@@ -78,6 +87,51 @@ pub struct Member {
     pub gives_up: Option<Span>,
     /// How many gradients it computes from one read to the next push.
     pub local_steps: u32,
+    /// What it costs a second, from joining on.
+    pub price_per_s: f64,
+    /// Whether that is to be paid while it is down, too.
+    pub paid_while_down: bool,
+}
+
+/// A thing that fails from time to time.
+#[derive(Clone, Debug)]
+pub struct Process {
+    /// What.
+    pub target: Target,
+    /// When.
+    pub occurs: Occurs,
+    /// Whose random numbers it has.
+    pub entity: u64,
+    /// How long it is down; for ever if there is none.
+    pub repair: Option<DelayId>,
+    /// Whether it can fail while it is down.
+    pub while_down: bool,
+    /// How long before each failure workers begin nothing new.
+    pub notice: Span,
+    /// How long after a failure the server knows; never if there is none.
+    pub detection: Option<DelayId>,
+}
+
+/// What fails.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The server.
+    Server,
+    /// Workers, all at the same time.
+    Workers(Vec<u32>),
+    /// The links of workers, all at the same time.
+    Links(Vec<u32>),
+}
+
+/// When it fails.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Occurs {
+    /// At these instants, in their order.
+    At(Vec<Time>),
+    /// After being up for so long since this instant, and since every repair.
+    Every(DelayId, Time),
+    /// From the first until the second of each, in their order, without overlap.
+    Spells(Vec<(Time, Time)>),
 }
 
 /// When workers see new parameters.
@@ -103,6 +157,19 @@ pub struct Serving {
     pub step: DelayId,
     /// When workers see its steps.
     pub publish: Publish,
+    /// What it costs a second.
+    pub price_per_s: f64,
+}
+
+/// What comes after a failure of the server.
+#[derive(Clone, Debug, Default)]
+pub struct Comeback {
+    /// What it has.
+    pub recovery: Recovery<DelayId>,
+    /// What workers do until then.
+    pub meanwhile: Meanwhile,
+    /// What becomes of gradients of versions that were undone.
+    pub future: Future,
 }
 
 /// When a run ends: as soon as one of these is reached.
@@ -139,6 +206,10 @@ pub struct Model {
     pub server: Serving,
     /// The workers, class by class.
     pub workers: Vec<Member>,
+    /// What fails.
+    pub failures: Vec<Process>,
+    /// And what comes after, for the server.
+    pub comeback: Comeback,
     /// The end.
     pub stop: Stop,
 }
@@ -152,6 +223,9 @@ impl Model {
             && self.server.step == DelayId::NONE
             && self.server.publish == Publish::ALWAYS
             && self.workers.iter().all(member)
+            && self.failures.is_empty()
+            && !self.comeback.recovery.saves()
+            && !self.comeback.recovery.is_stateless()
     }
 
     /// Whether every worker always has one gradient under way, once it has joined: none waits for others, or asks for more.
@@ -160,5 +234,12 @@ impl Model {
         composition.pace == Pace::AtOnce
             && !composition.steps_with_several()
             && self.workers.iter().all(|member| member.request == DelayId::NONE)
+            && self.failures.is_empty()
+            && !self.comeback.recovery.saves()
+    }
+
+    /// Whether anything has a price.
+    pub fn has_prices(&self) -> bool {
+        self.server.price_per_s > 0.0 || self.workers.iter().any(|member| member.price_per_s > 0.0)
     }
 }

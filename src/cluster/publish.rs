@@ -49,6 +49,15 @@ impl Flow {
         }
     }
 
+    /// What workers can read, and what is on its way to them, is gone: they read what the server has now.
+    pub fn unpublish(&mut self, run: &mut Simulation) {
+        let Published { current, coming, next, .. } = self.published;
+        for edition in [current, coming, next].into_iter().flatten() {
+            run.snapshots.release(edition.slot);
+        }
+        self.published = Published { times: self.published.times, ..Published::default() };
+    }
+
     /// After a step: lets workers see it, now or later, if it is one of those that they see.
     pub fn publish(&mut self, run: &mut Simulation) -> Result<()> {
         let publish = run.model.server.publish;

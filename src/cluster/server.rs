@@ -23,8 +23,11 @@ pub struct Held {
     pub discount: f64,
     /// When it came to where it waits now.
     pub since: Time,
-    /// How long the server had been stepping until then, in nanoseconds.
+    /// How long the server had been stepping, and how long it had been away, until then, in nanoseconds.
     pub stepped_nanos: u64,
+    pub away_nanos: u64,
+    /// The server's incarnation when it was read.
+    pub incarnation: u32,
 }
 
 /// What the server holds.
@@ -60,6 +63,12 @@ pub struct Server {
     /// How long it was stepping, and how long it was taking in gradients, in nanoseconds.
     stepped_nanos: u64,
     served_nanos: u64,
+    /// Whether it is away, since when, and how long it was before.
+    pub away: Option<Time>,
+    pub away_before: u64,
+    /// Workers that are known to be gone, and how many of these have nothing in the buffer: nobody waits for them.
+    gone: Vec<bool>,
+    absent: u32,
     /// Workers that have not had their step in this round of a table.
     round: Vec<bool>,
     round_left: u32,
@@ -88,6 +97,10 @@ impl Server {
             is_due: false,
             stepped_nanos: 0,
             served_nanos: 0,
+            away: None,
+            away_before: 0,
+            gone: vec![false; workers as usize],
+            absent: 0,
             round: vec![false; table],
             round_left: 0,
         }
@@ -95,22 +108,52 @@ impl Server {
 
     /// Puts a gradient with those that wait for a step; names the one that had to make room for it.
     pub fn hold(&mut self, held: Held, now: Time) -> Option<Held> {
-        let held = Held { since: now, stepped_nanos: self.stepped_nanos(now), ..held };
+        let held = self.waits_since(held, now);
         let full = self.rule.capacity.is_some_and(|most| self.buffer.len() as u64 >= most.get());
         let evicted = if full { self.remove(0) } else { None };
-        let count = &mut self.of_worker[held.gradient.worker as usize];
-        self.distinct += u32::from(*count == 0);
-        *count += 1;
+        self.put(held);
         self.buffer.push_back(held);
         evicted
+    }
+
+    /// The gradient of a step that came to nothing, where gradients outlast the server: first in the buffer again.
+    pub fn put_back(&mut self, held: Held, now: Time) {
+        let held = self.waits_since(held, now);
+        self.put(held);
+        self.buffer.push_front(held);
+    }
+
+    /// A gradient as it begins to wait.
+    pub fn waits_since(&self, held: Held, now: Time) -> Held {
+        Held { since: now, stepped_nanos: self.stepped_nanos(now), away_nanos: self.away_nanos(now), ..held }
+    }
+
+    fn put(&mut self, held: Held) {
+        let worker = held.gradient.worker as usize;
+        let is_first = self.of_worker[worker] == 0;
+        self.distinct += u32::from(is_first);
+        self.absent -= u32::from(is_first && self.gone[worker]);
+        self.of_worker[worker] += 1;
+    }
+
+    /// A worker is known to be gone, or there again.
+    pub fn set_gone(&mut self, worker: u32, gone: bool) {
+        let worker = worker as usize;
+        if self.gone[worker] != gone {
+            self.gone[worker] = gone;
+            let nothing = u32::from(self.of_worker[worker] == 0);
+            self.absent = if gone { self.absent + nothing } else { self.absent - nothing };
+        }
     }
 
     /// Takes out the gradient at `place` in the buffer.
     pub fn remove(&mut self, place: usize) -> Option<Held> {
         let held = self.buffer.remove(place)?;
-        let count = &mut self.of_worker[held.gradient.worker as usize];
-        *count -= 1;
-        self.distinct -= u32::from(*count == 0);
+        let worker = held.gradient.worker as usize;
+        self.of_worker[worker] -= 1;
+        let was_last = self.of_worker[worker] == 0;
+        self.distinct -= u32::from(was_last);
+        self.absent += u32::from(was_last && self.gone[worker]);
         Some(held)
     }
 
@@ -119,11 +162,16 @@ impl Server {
         match self.rule.after {
             After::Gradients(count) => self.buffer.len() as u64 >= count.get(),
             After::Workers(count) => u64::from(self.distinct) >= count.get(),
-            After::All => self.distinct == self.workers,
-            After::Deadline(_) => self.distinct == self.workers || (self.is_due && !self.buffer.is_empty()),
+            After::All => self.has_all(),
+            After::Deadline(_) => self.has_all() || (self.is_due && !self.buffer.is_empty()),
             After::Table if self.round_left == 0 => self.distinct == self.workers,
             After::Table => self.buffer.back().is_some_and(|held| self.round[held.gradient.worker as usize]),
         }
+    }
+
+    /// Whether there is something of every worker that is not known to be gone.
+    fn has_all(&self) -> bool {
+        self.distinct > 0 && self.distinct + self.absent == self.workers
     }
 
     /// Takes the gradients of the next step, or of the next few, out of the buffer.
@@ -166,9 +214,26 @@ impl Server {
         self.stepped_nanos + self.stepping.map_or(0, |begun| now.since(begun).nanos())
     }
 
+    /// How long it was away until now, in nanoseconds.
+    pub fn away_nanos(&self, now: Time) -> u64 {
+        self.away_before + self.away.map_or(0, |since| now.since(since).nanos())
+    }
+
     /// How long it was taking in gradients until now, in nanoseconds.
     pub fn served_nanos(&self, now: Time) -> u64 {
         self.served_nanos + self.serving.map_or(0, |(_, begun)| now.since(begun).nanos())
+    }
+
+    /// Takes up to so many of those that came first, for one step.
+    pub fn take_backlog(&mut self, most: usize, now: Time) {
+        for _ in 0..most.min(self.buffer.len()) {
+            if let Some(mut held) = self.remove(0) {
+                self.waited(&mut held, now);
+                self.batch.push_back(held);
+            }
+        }
+        self.taken = self.batch.len() as u64;
+        (self.parts, self.parts_done) = (1, 0);
     }
 
     fn take_one(&mut self) {
@@ -207,38 +272,68 @@ impl Server {
     }
 
     /// Puts down where the time went of a gradient in the buffer, until `now`: to the queue while the server was stepping with
-    /// others, to waiting for others while it was free.
+    /// others, to the outage while it was away, to waiting for others while it was free.
     pub fn waited(&self, held: &mut Held, now: Time) {
-        let queue = Span::from_nanos(self.stepped_nanos(now) - held.stepped_nanos);
+        let all = now.since(held.since);
+        let queue = Span::from_nanos(self.stepped_nanos(now) - held.stepped_nanos).min(all);
+        let outage = Span::from_nanos(self.away_nanos(now) - held.away_nanos).min(all - queue);
         held.gradient.causes.queue += queue;
-        held.gradient.causes.hold += now.since(held.since) - queue;
-        held.since = now;
-        held.stepped_nanos = self.stepped_nanos(now);
+        held.gradient.causes.outage += outage;
+        held.gradient.causes.hold += all - queue - outage;
+        *held = self.waits_since(*held, now);
     }
 
-    /// Everything at the server that has not ended, with where the time went until `now`.
-    pub fn all(&self, now: Time) -> Vec<Gradient> {
-        let mut all = Vec::new();
-        let mut add = |held: &Held, queue: Span, service: Span| {
-            let mut gradient = held.gradient;
-            gradient.causes.queue += queue;
-            gradient.causes.service += service;
-            all.push(gradient);
-        };
-        for held in &self.waiting {
-            add(held, now.since(held.since), Span::ZERO);
+    /// The same of one that waits for the server to take it in: to the outage while it was away, to the queue otherwise.
+    pub fn queued(&self, held: &mut Held, now: Time) {
+        let all = now.since(held.since);
+        let outage = Span::from_nanos(self.away_nanos(now) - held.away_nanos).min(all);
+        held.gradient.causes.outage += outage;
+        held.gradient.causes.queue += all - outage;
+        *held = self.waits_since(*held, now);
+    }
+
+    /// Everything at the server that has not ended, with where the time went until `now`: first what it has not taken in, and
+    /// how many these are.
+    pub fn all(&self, now: Time) -> (Vec<Held>, usize) {
+        let mut all: Vec<Held> = self.waiting.iter().copied().collect();
+        all.iter_mut().for_each(|held| self.queued(held, now));
+        if let Some((mut held, begun)) = self.serving {
+            held.gradient.causes.service += now.since(begun);
+            all.push(held);
         }
-        if let Some((held, begun)) = &self.serving {
-            add(held, Span::ZERO, now.since(*begun));
-        }
+        let outside = all.len();
         for (place, held) in self.batch.iter().enumerate() {
+            let mut held = *held;
             let begun = self.stepping.filter(|_| place < self.part()).unwrap_or(now);
-            add(held, begun.since(held.since), now.since(begun));
+            held.gradient.causes.queue += begun.since(held.since);
+            held.gradient.causes.service += now.since(begun);
+            all.push(held);
         }
         for mut held in self.buffer.iter().copied() {
             self.waited(&mut held, now);
-            add(&held, Span::ZERO, Span::ZERO);
+            all.push(held);
         }
-        all
+        (all, outside)
+    }
+
+    /// What it is doing comes to nothing.
+    pub fn break_off(&mut self, now: Time) {
+        if let Some((_, begun)) = self.serving.take() {
+            self.end_service(begun, now);
+        }
+        if let Some(begun) = self.stepping.take() {
+            self.stepped_nanos += now.since(begun).nanos();
+        }
+    }
+
+    /// Forgets everything that it has taken in or was taking in, and what waits for it.
+    pub fn lose_all(&mut self, now: Time) {
+        self.break_off(now);
+        self.waiting.clear();
+        self.batch.clear();
+        while self.remove(0).is_some() {}
+        self.round.fill(false);
+        self.round_left = 0;
+        self.is_due = false;
     }
 }

@@ -85,6 +85,15 @@ impl Snapshots {
         }
     }
 
+    /// Makes `parameters` the current version.
+    pub fn restore(&mut self, parameters: &[f64]) {
+        if self.holders[self.current as usize] > 0 {
+            self.current = self.free.pop().unwrap_or_else(|| self.grow());
+        }
+        let start = self.current as usize * self.dimension;
+        self.values[start..start + self.dimension].copy_from_slice(parameters);
+    }
+
     /// One slot more.
     #[cold]
     fn grow(&mut self) -> u32 {

@@ -8,6 +8,7 @@ use super::snapshots::Snapshots;
 use super::work::Problem;
 use super::{Observer, Step};
 use crate::error::Result;
+use crate::failure::Backlog;
 use crate::kernel::{Span, Time};
 use crate::optimiser::Context;
 use crate::protocol::{After, Late, Mean};
@@ -25,18 +26,32 @@ impl Flow {
     /// Steps as often as there are enough gradients. A step that takes time goes on while others come in.
     pub fn step_if_ready(&mut self, run: &mut Simulation, observer: &mut impl Observer) -> Result<()> {
         let ages = run.model.composition.admit.most_s.is_some();
-        while run.ended.is_none() && self.server.stepping.is_none() && self.server.is_ready() {
+        while run.ended.is_none() && self.can_step() && self.server.stepping.is_none() && self.has_enough(run) {
+            if !self.server.batch.is_empty() {
+                self.begin_step(run, observer)?;
+                continue;
+            }
             if ages {
                 // What has become too old by waiting is found when it would be used.
                 self.refuse_held(run, observer)?;
-                if run.ended.is_some() || !self.server.is_ready() {
+                if run.ended.is_some() || !self.has_enough(run) {
                     return Ok(());
                 }
             }
-            self.server.take(run.now);
+            match self.backlog(run) {
+                Backlog::AsAlways => self.server.take(run.now),
+                Backlog::OneByOne => self.server.take_backlog(1, run.now),
+                Backlog::Sum | Backlog::Mean => self.server.take_backlog(usize::MAX, run.now),
+            }
             self.begin_step(run, observer)?;
         }
         Ok(())
+    }
+
+    /// Whether there is enough for a step, or a part of one is left.
+    fn has_enough(&self, run: &Simulation) -> bool {
+        let backlog = self.backlog(run) != Backlog::AsAlways && !self.server.buffer.is_empty();
+        backlog || !self.server.batch.is_empty() || self.server.is_ready()
     }
 
     fn begin_step(&mut self, run: &mut Simulation, observer: &mut impl Observer) -> Result<()> {
@@ -55,7 +70,7 @@ impl Flow {
     /// A step that took time is over.
     pub fn on_stepped(&mut self, run: &mut Simulation, observer: &mut impl Observer) -> Result<()> {
         self.complete_step(run, observer)?;
-        if self.server.stepping.is_none()
+        if self.server.batch.is_empty()
             && let Some(worker) = self.awaits_step.take()
         {
             self.pacer.done(worker, false, &mut self.starts);
@@ -73,6 +88,9 @@ impl Flow {
             return Ok(());
         }
         self.server.is_due = true;
+        if !self.can_step() {
+            return Ok(());
+        }
         if self.server.serving.is_none() {
             let before = run.updates;
             self.step_if_ready(run, observer)?;
@@ -128,8 +146,7 @@ impl Flow {
         }
         self.server.batches += u64::from(self.server.batch.is_empty());
         self.publish(run)?;
-        self.after_step(run, observer)?;
-        if self.server.batch.is_empty() || run.ended.is_some() { Ok(()) } else { self.begin_step(run, observer) }
+        self.after_step(run, observer)
     }
 
     /// What a new version means for those that did not take part in it.
@@ -142,7 +159,7 @@ impl Flow {
         self.stop_late(run, observer)?;
         self.pacer.stepped(run.version, self.server.batches, &mut self.starts);
         self.set_deadline(run);
-        Ok(())
+        self.save_if_due(run, observer)
     }
 
     /// Puts down for the first `count` gradients of the batch what the step makes known of them.
@@ -233,6 +250,11 @@ impl Flow {
             Mean::Weights => sum.weight,
             Mean::Sum => 1.0,
         };
+        let by = match self.backlog(run) {
+            Backlog::Sum => 1.0,
+            Backlog::Mean => sum.count as f64,
+            Backlog::AsAlways | Backlog::OneByOne => by,
+        } / self.switch(run, sum.count);
         if by == 0.0 {
             // All weights are 0: nothing is made of the gradients, though their step is counted.
             run.update.fill(0.0);
@@ -256,7 +278,9 @@ impl Flow {
             standing.weight += if self.table.is_some() { 0.0 } else { gradient.weight };
             self.lag_in_flight += gradient.lag_versions_in_flight();
             self.nanos_in_flight += u128::from(gradient.arrived.since(gradient.read).nanos());
-            self.lag_batches += (self.server.batches - held.batches_read) as i64;
+            self.lag_batches += self.server.batches as i64 - held.batches_read as i64;
+            let busy = gradient.causes;
+            self.store.applied(run.version, gradient.worker, busy.download + busy.compute + busy.upload);
             run.ledger.end(gradient);
             observer.applied(gradient);
         }
@@ -278,6 +302,7 @@ impl Flow {
                 before: run.snapshots.get(before),
                 after: run.snapshots.current(),
                 objective: run.model.objective.as_ref(),
+                cost: run.cost_with(&self.faults.health),
                 totals: Some(self.totals(run)),
                 optimiser: run.optimiser_before.as_ref(),
             };

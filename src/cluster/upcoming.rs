@@ -1,7 +1,7 @@
 //! What an event is, for the engine and for whoever follows a run event by event.
 
 use super::engine::{START, Simulation, TIME_IS_UP};
-use super::flow::Key;
+use super::flow::{KEYS, Key};
 use crate::kernel::{Due, Time};
 
 /// An event that has not happened yet.
@@ -32,6 +32,12 @@ pub enum What {
     Published,
     /// The time for a step is up.
     Deadline,
+    /// What the server has is written, or saved.
+    Saved,
+    /// It is time to save what the server has.
+    Timer,
+    /// Something fails, or is there again: one of the scenario's failures, each worker's counted on its own.
+    Fault(u32),
 }
 
 impl Simulation {
@@ -50,6 +56,9 @@ impl Simulation {
             Some(key) if key == Key::Service as u32 => What::Served,
             Some(key) if key == Key::Step as u32 => What::Stepped,
             Some(key) if key == Key::Publish as u32 => What::Published,
+            Some(key) if key == Key::Save as u32 => What::Saved,
+            Some(key) if key == Key::Timer as u32 => What::Timer,
+            Some(key) if key >= KEYS => What::Fault(key - KEYS),
             Some(_) => What::Deadline,
         }
     }

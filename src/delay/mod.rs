@@ -309,6 +309,13 @@ pub struct Context<'a> {
     pub factors: Cell<u64>,
 }
 
+/// No time at all.
+impl Default for Law {
+    fn default() -> Law {
+        Law::Constant(Seconds::default())
+    }
+}
+
 impl Law {
     /// The name of the variant, as in RON.
     pub fn name(&self) -> &'static str {

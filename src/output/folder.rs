@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// Every name that a run may write; what a run before left under one of these is replaced or removed.
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 11] = [
     "lag_histogram.parquet",
     "lag_joint.parquet",
     "lag_causes.parquet",
     "participation.parquet",
     "trajectory.parquet",
+    "incidents.parquet",
     GRADIENTS,
     SCENARIO,
     "cells.parquet",

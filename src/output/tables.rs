@@ -1,19 +1,23 @@
 //! The tables of a run: which files there are, and what stands in their columns. docs/results.md explains them all.
 
 use super::table::{Column, Table, Values};
-use crate::cluster::{Books, CAUSES, FATES, Fate, Model, Simulation};
+use crate::cluster::{Books, CAUSES, FATES, Fate, Incident, Model, Simulation};
 use crate::record::{Histogram, Lags, Point, Recording, Summary};
 
 /// Every table of a run but that of single gradients.
 pub fn tables<S>(simulation: &Simulation, summary: &Summary, seen: &Recording<S>, classes: &[String]) -> Vec<Table> {
-    vec![
+    let mut all = vec![
         summary_table(summary),
         histogram_table(&seen.lags, simulation.model(), classes),
         joint_table(&seen.lags),
         causes_table(&seen.lags, classes),
         participation_table(simulation, classes),
         trajectory_table(seen.trajectory.points()),
-    ]
+    ];
+    if simulation.outages().is_some() {
+        all.push(incidents_table(&seen.incidents));
+    }
+    all
 }
 
 /// The numbers of a summary by name: those that an expectation can be about.
@@ -70,7 +74,15 @@ pub fn summary_table(summary: &Summary) -> Table {
     ]);
     columns.extend(FATES.iter().zip(s.fates).map(|((_, name), count)| whole(name, "gradients", count)));
     columns.extend([
+        whole("server_failures", "failures", s.server_failures),
+        whole("worker_failures", "failures", s.worker_failures),
+        whole("versions_lost", "optimiser steps undone", s.versions_lost),
+        whole("saves", "checkpoints or replications", s.saves),
+        maybe("server_away_s", "virtual s", Some(s.server_away_s)),
+        maybe("worker_availability", "share of the workers' time", s.worker_availability),
+        maybe("effective_share", "share of the workers' time for gradients that stand", s.effective_share),
         maybe("cost", "price", s.cost),
+        maybe("cost_to_loss", "price", s.cost_to_loss),
         Column::text("fingerprint", vec![format!("{:016x}", s.fingerprint)]),
         Column::text("ended", vec![s.ended.name().to_owned()]),
     ]);
@@ -84,6 +96,14 @@ fn histogram_table(lags: &Lags, model: &Model, classes: &[String]) -> Table {
     for (number, (class, name)) in lags.classes().iter().zip(classes).enumerate() {
         let member = model.workers.iter().find(|member| member.class as usize == number);
         let factor = member.map_or(1.0, |member| member.weight);
+        for bin in class.ahead.histogram().bins().collect::<Vec<_>>().into_iter().rev() {
+            class_of.push(name.clone());
+            unit_of.push("versions".to_owned());
+            lower.push(-(bin.upper as f64));
+            upper.push(-(bin.lower as f64) + 1.0);
+            count.push(bin.count);
+            weight.push(bin.count as f64 * factor);
+        }
         let units =
             [("versions", &class.versions, 1.0), ("seconds", &class.nanos, 1e9), ("clocks", &class.clocks, 1.0)];
         for (unit, histogram, per_unit) in units {
@@ -167,7 +187,8 @@ fn participation_table(simulation: &Simulation, classes: &[String]) -> Table {
     let books: Vec<Books> = simulation.books().collect();
     let members = &simulation.model().workers;
     let weight: f64 = books.iter().map(|books| books.weight).sum();
-    let applied = |books: &Books| books.count(Fate::Applied) as f64;
+    // What was undone later was applied, too.
+    let applied = |books: &Books| (books.count(Fate::Applied) + books.count(Fate::RolledBack)) as f64;
     let all: f64 = books.iter().map(applied).sum();
     let share = |part: f64, total: f64| (total > 0.0).then(|| part / total);
     let maybe = |of: &dyn Fn(&Books) -> Option<f64>| books.iter().map(of).collect::<Vec<Option<f64>>>();
@@ -190,8 +211,26 @@ fn participation_table(simulation: &Simulation, classes: &[String]) -> Table {
         ),
         Column::maybe("lag_s_mean", "s", maybe(&|books| share(books.lag_nanos as f64 / 1e9, applied(books)))),
         Column::number("waited_s", "s without work", books.iter().map(|books| books.waited.seconds()).collect()),
+        Column::number("down_s", "s", books.iter().map(|books| books.down.seconds()).collect()),
     ]);
     Table { file: "participation.parquet".into(), columns }
+}
+
+fn incidents_table(incidents: &[Incident]) -> Table {
+    let columns = vec![
+        Column::whole("run", "number", vec![0; incidents.len()]),
+        Column::number("time_s", "virtual s", incidents.iter().map(|incident| incident.at.seconds()).collect()),
+        Column::text("what", incidents.iter().map(|incident| incident.what.name().to_owned()).collect()),
+        Column {
+            name: "worker".to_owned(),
+            unit: "number".into(),
+            values: Values::MaybeWhole(incidents.iter().map(|incident| incident.worker.map(u64::from)).collect()),
+        },
+        Column::whole("version", "version", incidents.iter().map(|incident| incident.version).collect()),
+        Column::maybe("loss", "f(w)", incidents.iter().map(|incident| incident.loss).collect()),
+        Column::whole("waiting", "gradients", incidents.iter().map(|incident| incident.waiting).collect()),
+    ];
+    Table { file: "incidents.parquet".into(), columns }
 }
 
 fn trajectory_table(points: &[Point]) -> Table {
@@ -202,7 +241,7 @@ fn trajectory_table(points: &[Point]) -> Table {
         Column::whole("updates", "optimiser steps", points.iter().map(|point| point.updates).collect()),
         Column::number("loss", "f(w)", points.iter().map(|point| point.loss).collect()),
         Column::maybe("distance", "norm of w - w*", points.iter().map(|point| point.distance).collect()),
-        Column::maybe("cost", "price", vec![None; points.len()]),
+        Column::maybe("cost", "price", points.iter().map(|point| point.cost).collect()),
     ];
     Table { file: "trajectory.parquet".into(), columns }
 }

@@ -4,6 +4,7 @@
 //! decides; it never touches the clock, the parameters or the books.
 
 mod choices;
+mod clocks;
 mod pace;
 mod presets;
 

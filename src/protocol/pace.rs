@@ -1,6 +1,7 @@
 //! Who may start now. Told what happened, it names the workers that may go on; it knows no clock and no parameters.
 
 use super::choices::{Next, Pace};
+use super::clocks::{Gap, Sampled};
 use crate::kernel::{Purpose, Stream, Streams};
 use crate::units::NonNegative;
 use rand::RngExt;
@@ -8,8 +9,6 @@ use std::collections::VecDeque;
 
 /// The stream of whom to send the next task to.
 const CHOICE: Purpose = Purpose(6);
-/// The streams, by worker, of whom it looks at before it starts.
-const SAMPLE: Purpose = Purpose(7);
 
 /// What the pace needs to know of the cluster.
 #[derive(Clone, Debug)]
@@ -43,32 +42,6 @@ enum State {
     Tokens { newest: u64, left: VecDeque<(u64, u64)>, per_step: u64, carried: Vec<u64>, waiting: VecDeque<u32> },
 }
 
-/// Clocks of all workers, none more than a bound ahead of the slowest.
-#[derive(Debug)]
-struct Gap {
-    bound: u64,
-    clocks: Vec<u64>,
-    slowest: u64,
-    /// How many workers have the slowest clock.
-    at_slowest: usize,
-    blocked: Vec<u32>,
-}
-
-/// Clocks of all workers, none starting more than a bound ahead of the slowest of some others.
-#[derive(Debug)]
-struct Sampled {
-    bound: u64,
-    sample: usize,
-    clocks: Vec<u64>,
-    /// For each worker, the first of those that wait for it; for each that waits, the next one.
-    first: Vec<Option<u32>>,
-    after: Vec<Option<u32>>,
-    streams: Streams,
-    drawn: Vec<usize>,
-    /// Which are drawn.
-    is_drawn: Vec<bool>,
-}
-
 impl Pacer {
     /// Nobody has joined yet.
     pub fn new(pace: &Pace, party: Party) -> Pacer {
@@ -78,24 +51,9 @@ impl Pacer {
             Pace::AtOnce => State::AtOnce,
             Pace::Barrier => State::Barrier,
             Pace::ClockGap { bound, sample: Some(sample) } if (sample.get() as usize) < workers.saturating_sub(1) => {
-                State::Sampled(Sampled {
-                    bound: *bound,
-                    sample: sample.get() as usize,
-                    clocks: vec![0; workers],
-                    first: vec![None; workers],
-                    after: vec![None; workers],
-                    streams: party.streams,
-                    drawn: Vec::with_capacity(sample.get() as usize),
-                    is_drawn: vec![false; workers],
-                })
+                State::Sampled(Sampled::new(*bound, sample.get() as usize, workers, party.streams))
             }
-            Pace::ClockGap { bound, .. } => State::Gap(Gap {
-                bound: *bound,
-                clocks: vec![0; workers],
-                slowest: 0,
-                at_slowest: workers,
-                blocked: Vec::with_capacity(workers),
-            }),
+            Pace::ClockGap { bound, .. } => State::Gap(Gap::new(*bound, workers)),
             Pace::Slots { concurrency, next } => State::Slots {
                 free: concurrency.get(),
                 next: *next,
@@ -220,6 +178,63 @@ impl Pacer {
         self.fill(starts);
     }
 
+    /// The server is back at an older version, with so many batches used; `undone` gradients count no longer.
+    pub fn restored(&mut self, version: u64, batches_used: u64, undone: u64, starts: &mut Vec<u32>) {
+        match &mut self.state {
+            State::Budget { batches, admitted, .. } => {
+                *batches = batches_used;
+                *admitted = admitted.saturating_sub(undone);
+            }
+            State::Tokens { newest, left, per_step, .. } => {
+                *newest = version;
+                left.clear();
+                left.push_back((version, *per_step));
+            }
+            _ => return,
+        }
+        self.fill(starts);
+    }
+
+    /// A worker is gone, and nobody waits for it any more. `owes` says whether it was to start, and did not: that is then somebody
+    /// else's to do. True if it has to ask for work again when it is back.
+    pub fn leave(&mut self, worker: u32, owes: bool, starts: &mut Vec<u32>) -> bool {
+        let take = |row: &mut VecDeque<u32>| {
+            let before = row.len();
+            row.retain(|&other| other != worker);
+            row.len() < before
+        };
+        let waited = match &mut self.state {
+            State::AtOnce | State::Barrier | State::Sampled(_) | State::Routed { .. } => return owes,
+            State::Gap(gap) => return gap.leave(worker, starts) || owes,
+            State::Slots { free, resting, .. } => {
+                *free += u64::from(owes);
+                take(resting)
+            }
+            State::Budget { admitted, waiting, .. } => {
+                *admitted -= u64::from(owes);
+                take(waiting)
+            }
+            State::Tokens { newest, left, carried, waiting, .. } => {
+                if owes && carried[worker as usize] == *newest {
+                    left.push_back((*newest, 1));
+                }
+                take(waiting)
+            }
+        };
+        self.fill(starts);
+        waited || owes
+    }
+
+    /// A worker that had left is back; `asks` says whether it wants to start.
+    pub fn rejoin(&mut self, worker: u32, asks: bool, starts: &mut Vec<u32>) {
+        if let State::Gap(gap) = &mut self.state {
+            gap.rejoin(worker);
+        }
+        if asks {
+            self.joined(worker, starts);
+        }
+    }
+
     /// The version that decides whether a worker's gradient is late: that of its token, or else the one that it read.
     pub fn base(&self, worker: u32, version_read: u64) -> u64 {
         match &self.state {
@@ -280,61 +295,6 @@ fn cumulative(shares: &[NonNegative], classes: &[u32]) -> Vec<f64> {
         Some(*sum)
     });
     upto.collect()
-}
-
-impl Gap {
-    fn complete(&mut self, worker: u32, starts: &mut Vec<u32>) {
-        let clock = &mut self.clocks[worker as usize];
-        *clock += 1;
-        let clock = *clock;
-        if clock == self.slowest + 1 {
-            self.at_slowest -= 1;
-            if self.at_slowest == 0 {
-                // The slowest clock moves once for every gradient of each worker, so that this scan costs little.
-                self.slowest += 1;
-                self.at_slowest = self.clocks.iter().filter(|&&clock| clock == self.slowest).count();
-                starts.append(&mut self.blocked);
-            }
-        }
-        if clock - self.slowest <= self.bound { starts.push(worker) } else { self.blocked.push(worker) }
-    }
-}
-
-impl Sampled {
-    fn complete(&mut self, worker: u32, starts: &mut Vec<u32>) {
-        self.clocks[worker as usize] += 1;
-        let mut waiting = self.first[worker as usize].take();
-        self.start_or_wait(worker, starts);
-        while let Some(other) = waiting {
-            waiting = self.after[other as usize].take();
-            self.start_or_wait(other, starts);
-        }
-    }
-
-    fn start_or_wait(&mut self, worker: u32, starts: &mut Vec<u32>) {
-        let clock = self.clocks[worker as usize];
-        self.draw(worker, clock);
-        // All of the others stand in a row from which the worker itself is missing.
-        let others = self.drawn.iter().map(|&other| other + usize::from(other >= worker as usize));
-        let behind = others.into_iter().find(|&other| self.clocks[other].saturating_add(self.bound) < clock);
-        match behind {
-            None => starts.push(worker),
-            Some(other) => self.after[worker as usize] = self.first[other].replace(worker),
-        }
-    }
-
-    /// Draws different others (Floyd's algorithm, 1987), always the same for the same worker and clock.
-    fn draw(&mut self, worker: u32, clock: u64) {
-        let mut random = self.streams.stream(SAMPLE, u64::from(worker)).draw(clock);
-        let others = self.clocks.len() - 1;
-        self.drawn.drain(..).for_each(|other| self.is_drawn[other] = false);
-        for last in others - self.sample..others {
-            let other = random.random_range(0..=last);
-            let other = if self.is_drawn[other] { last } else { other };
-            self.is_drawn[other] = true;
-            self.drawn.push(other);
-        }
-    }
 }
 
 #[cfg(test)]

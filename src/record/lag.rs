@@ -16,8 +16,10 @@ const FINE: u32 = 7;
 /// The lags of one class of workers, or of all.
 #[derive(Clone, Debug)]
 pub struct ClassLags {
-    /// In server versions.
+    /// In server versions, where these are not negative.
     pub versions: Moments,
+    /// How far ahead of the server gradients were, in versions: those of versions that a restore has undone.
+    pub ahead: Moments,
     /// In nanoseconds.
     pub nanos: Moments,
     /// In the workers' iteration clocks.
@@ -30,6 +32,7 @@ impl ClassLags {
     fn new() -> ClassLags {
         ClassLags {
             versions: Moments::new(Histogram::new(VERSIONS)),
+            ahead: Moments::new(Histogram::new(VERSIONS)),
             nanos: Moments::new(Histogram::with_means(FINE)),
             clocks: Moments::new(Histogram::new(CLOCKS)),
             causes: std::array::from_fn(|_| Histogram::new(FINE)),
@@ -42,27 +45,28 @@ impl ClassLags {
 pub struct Lags {
     classes: Vec<ClassLags>,
     joint: Joint,
-    /// Gradients of a negative lag, as servers that restore an older version make them: there are none of these yet.
-    negative: u64,
 }
 
 impl Lags {
     /// Nothing seen, for so many classes.
     pub fn new(classes: usize) -> Lags {
-        Lags { classes: (0..classes).map(|_| ClassLags::new()).collect(), joint: Joint::default(), negative: 0 }
+        Lags { classes: (0..classes).map(|_| ClassLags::new()).collect(), joint: Joint::default() }
     }
 
     /// Takes in a gradient that was applied.
     #[inline(always)]
     pub fn record(&mut self, gradient: &Gradient) {
         let class = &mut self.classes[gradient.class as usize];
-        let versions = gradient.lag_versions().unsigned_abs();
-        self.negative += u64::from(gradient.lag_versions() < 0);
         let nanos = gradient.lag().nanos();
-        class.versions.record_small(versions);
         class.nanos.record(nanos);
         class.clocks.record_small(gradient.lag_clocks);
-        self.joint.record(versions, nanos);
+        match u64::try_from(gradient.lag_versions()) {
+            Ok(versions) => {
+                class.versions.record_small(versions);
+                self.joint.record(versions, nanos);
+            }
+            Err(_) => class.ahead.record_small(gradient.lag_versions().unsigned_abs()),
+        }
         for (histogram, part) in class.causes.iter_mut().zip(gradient.causes.parts()) {
             if part.nanos() > 0 {
                 histogram.record(part.nanos());
@@ -85,6 +89,7 @@ impl Lags {
         let mut all = ClassLags::new();
         for class in &self.classes {
             all.versions.merge(&class.versions);
+            all.ahead.merge(&class.ahead);
             all.nanos.merge(&class.nanos);
             all.clocks.merge(&class.clocks);
             all.causes.iter_mut().zip(&class.causes).for_each(|(mine, theirs)| mine.merge(theirs));
@@ -92,9 +97,13 @@ impl Lags {
         all
     }
 
-    /// The correlation (Pearson's) of versions and seconds over all gradients; `None` if either never varied.
+    /// The correlation (Pearson's) of versions and seconds over all gradients; `None` if either never varied, or some lag in
+    /// versions was negative.
     pub fn correlation(&self) -> Option<f64> {
         let all = self.overall();
+        if all.ahead.total() > 0 {
+            return None;
+        }
         let (versions, nanos) = (all.versions.histogram().sum(), all.nanos.histogram().sum());
         let n = u128::from(all.versions.total());
         let exact = n.checked_mul(self.joint.products()).zip(versions.checked_mul(nanos));
@@ -108,14 +117,11 @@ impl Lags {
         (spread > 0.0).then(|| (scaled / (n as f64 * n as f64) / spread).clamp(-1.0, 1.0))
     }
 
-    /// Asserts that no lag was negative, and that causes add up to lags, to the nanosecond.
+    /// Asserts that causes add up to lags, to the nanosecond.
     ///
     /// # Errors
     /// If they do not.
     pub fn check(&self) -> Result<()> {
-        if self.negative > 0 {
-            return Err(Error::Broken(format!("{} gradients met an older version than they had read", self.negative)));
-        }
         for (number, class) in self.classes.iter().enumerate() {
             let causes: u128 = class.causes.iter().map(Histogram::sum).sum();
             let lags = class.nanos.histogram().sum();

@@ -17,7 +17,7 @@ pub use timeline::{Answer, Row, WHAT_IF, WhatIf, Which};
 pub use trajectory::{Point, Sampling, Trajectory};
 
 use crate::catalogue::{Entry, entry};
-use crate::cluster::{Fate, Gradient, Observer, Simulation, Step};
+use crate::cluster::{Fate, Gradient, Incident, Observer, Simulation, Step};
 use crate::error::Result;
 use crate::kernel::{Span, Time};
 use crate::units::Count;
@@ -140,6 +140,8 @@ pub struct Rejection {
 
 /// So many rejections are remembered one by one: the first ones tell what is wrong. `gradients: All` has all of them.
 const MOST_REJECTIONS: usize = 10;
+/// So many incidents are remembered: the first ones.
+const MOST_INCIDENTS: usize = 10_000;
 
 /// Sees a run, and remembers what a person will ask about it. Its memory does not depend on the length of the run.
 #[derive(Debug)]
@@ -150,6 +152,7 @@ pub struct Recorder<S> {
     timeline: Vec<Row>,
     answers: Vec<Answer>,
     rejections: Vec<Rejection>,
+    incidents: Vec<Incident>,
     cut: Option<Cut>,
     marks: Vec<Mark>,
     sink: S,
@@ -173,6 +176,8 @@ pub struct Recording<S> {
     pub answers: Vec<Answer>,
     /// The first rejections.
     pub rejections: Vec<Rejection>,
+    /// The first failures and returns.
+    pub incidents: Vec<Incident>,
     /// Where the warm-up ended, if it did.
     pub cut: Option<Cut>,
     /// The ends of the batches, and before them that of the warm-up, or the beginning.
@@ -192,6 +197,7 @@ impl<S: RowSink> Recorder<S> {
             timeline: Vec::new(),
             answers: Vec::new(),
             rejections: Vec::with_capacity(MOST_REJECTIONS),
+            incidents: Vec::new(),
             cut: None,
             marks: Vec::new(),
             sink,
@@ -215,8 +221,8 @@ impl<S: RowSink> Recorder<S> {
         self.trajectory.finish(point(simulation));
         let unanswered = self.spec.what_if.iter().filter(|question| question.version >= simulation.version());
         self.answers.extend(unanswered.map(|question| Answer { question: question.clone(), outcome: None }));
-        let Recorder { lags, trajectory, timeline, answers, rejections, cut, marks, sink, .. } = self;
-        Ok(Recording { lags, trajectory, timeline, answers, rejections, cut, marks, sink })
+        let Recorder { lags, trajectory, timeline, answers, rejections, incidents, cut, marks, sink, .. } = self;
+        Ok(Recording { lags, trajectory, timeline, answers, rejections, incidents, cut, marks, sink })
     }
 
     /// Finds the next step to inspect after the `updates`-th.
@@ -302,9 +308,17 @@ impl<S: RowSink> Observer for Recorder<S> {
                 updates,
                 loss: step.objective.loss(step.after),
                 distance: minimiser.map(|best| distance(step.after, best)),
+                cost: step.cost,
             });
         }
         self.plan(updates);
+        Ok(())
+    }
+
+    fn incident(&mut self, incident: &Incident) -> Result<()> {
+        if self.incidents.len() < MOST_INCIDENTS {
+            self.incidents.push(*incident);
+        }
         Ok(())
     }
 
@@ -334,5 +348,6 @@ fn point(simulation: &Simulation) -> Point {
         updates: simulation.updates(),
         loss: objective.loss(simulation.parameters()),
         distance: objective.minimiser().map(|best| distance(simulation.parameters(), best)),
+        cost: simulation.cost(),
     }
 }

@@ -58,7 +58,7 @@ pub struct Mark {
     /// Gradients applied since the warm-up.
     pub gradients: u64,
     /// The sum of their lags in versions.
-    pub versions: u128,
+    pub versions: i128,
     /// And in nanoseconds.
     pub nanos: u128,
 }
@@ -68,8 +68,8 @@ impl Mark {
     pub fn new(updates: u64, at: Time, lags: &Lags) -> Mark {
         let mut mark = Mark { updates, at, ..Mark::default() };
         for class in lags.classes() {
-            mark.gradients += class.versions.total();
-            mark.versions += class.versions.histogram().sum();
+            mark.gradients += class.nanos.total();
+            mark.versions += class.versions.histogram().sum() as i128 - class.ahead.histogram().sum() as i128;
             mark.nanos += class.nanos.histogram().sum();
         }
         mark

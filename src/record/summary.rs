@@ -40,6 +40,36 @@ impl Spread {
         }
     }
 
+    /// Of integers of either sign: those from 0 on, and how far the others are below.
+    pub fn of_signed(above: &Moments, below: &Moments) -> Spread {
+        let (n, under) = ((above.total() + below.total()) as f64, below.total() as f64);
+        if under == 0.0 {
+            return Spread::of(above, 1.0);
+        }
+        let part =
+            |moments: &Moments| (moments.total() as f64, moments.mean().unwrap_or(0.0), moments.sd().unwrap_or(0.0));
+        let ((n_above, mean_above, sd_above), (_, mean_below, sd_below)) = (part(above), part(below));
+        let mean = (n_above * mean_above - under * mean_below) / n;
+        let square = |n: f64, mean: f64, sd: f64| n * (sd * sd + mean * mean);
+        let squares = square(n_above, mean_above, sd_above) + square(under, mean_below, sd_below);
+        // The least value that at least that share does not exceed: counted from below, the largest distance first.
+        let quantile = |p: f64| {
+            let rank = (p * n).ceil().max(1.0);
+            if rank > under {
+                return above.quantile((rank - under) / n_above).map(|value| value as f64);
+            }
+            below.quantile((under - rank + 1.0) / under).map(|value| -(value as f64))
+        };
+        Spread {
+            mean: Some(mean),
+            sd: Some((squares / n - mean * mean).max(0.0).sqrt()),
+            p50: quantile(0.5),
+            p90: quantile(0.9),
+            p99: quantile(0.99),
+            max: above.greatest().map(|value| value as f64).or(quantile(1.0)),
+        }
+    }
+
     /// Its figures with the endings of their names in files.
     pub fn figures(&self) -> [(&'static str, Option<f64>); 6] {
         let Spread { mean, sd, p50, p90, p99, max } = *self;
@@ -109,8 +139,24 @@ pub struct Summary {
     pub class_fates: Vec<[u64; FATES.len()]>,
     /// The sum of the factors on what was applied, class by class.
     pub class_weights: Vec<f64>,
-    /// What it cost.
+    /// Failures of the server.
+    pub server_failures: u64,
+    /// Failures of workers.
+    pub worker_failures: u64,
+    /// Optimiser steps that a restore has undone.
+    pub versions_lost: u64,
+    /// How often what the server had was saved.
+    pub saves: u64,
+    /// How long the server was away.
+    pub server_away_s: f64,
+    /// Share of the workers' time, from joining on, in which they were up.
+    pub worker_availability: Option<f64>,
+    /// Share of the workers' time, from joining on, that they were busy with gradients which were applied, and stand.
+    pub effective_share: Option<f64>,
+    /// What it cost, if anything has a price.
     pub cost: Option<f64>,
+    /// What it had cost when the loss of `stop` was reached.
+    pub cost_to_loss: Option<f64>,
     /// The hash of its events.
     pub fingerprint: u64,
     /// Why it ended.
@@ -151,7 +197,15 @@ impl Summary {
             fates: [0; FATES.len()],
             class_fates: Vec::new(),
             class_weights: Vec::new(),
+            server_failures: 0,
+            worker_failures: 0,
+            versions_lost: 0,
+            saves: 0,
+            server_away_s: 0.0,
+            worker_availability: None,
+            effective_share: None,
             cost: None,
+            cost_to_loss: None,
             fingerprint: 0,
             ended: Ended::Interrupted,
         }
@@ -195,11 +249,14 @@ impl Summary {
             fates: std::array::from_fn(|fate| class_fates.iter().map(|own| own[fate]).sum()),
             class_fates,
             class_weights,
+            cost: simulation.cost(),
+            cost_to_loss: simulation.cost().filter(|_| reached),
             fingerprint: simulation.fingerprint(),
             ended,
             ..Summary::blank()
         }
         .with_lags(simulation, lags, cut)
+        .with_outages(simulation, &books)
     }
 
     /// The same, with what there is to say of lags and rates since `cut`.
@@ -209,8 +266,8 @@ impl Summary {
         let totals = totals.map(|now| cut.and_then(|cut| cut.totals).map_or(now, |before| now.since(&before)));
         let (from, steps) = cut.map_or((Time::ZERO, 0), |cut| (cut.at, cut.updates));
         let span_s = simulation.now().since(from).seconds();
-        let (lag_versions, lag_s) = (Spread::of(&all.versions, 1.0), Spread::of(&all.nanos, 1e9));
-        let applied = all.versions.total();
+        let (lag_versions, lag_s) = (Spread::of_signed(&all.versions, &all.ahead), Spread::of(&all.nanos, 1e9));
+        let applied = all.nanos.total();
         let mean = |sum: f64| (applied > 0).then(|| sum / applied as f64);
         let in_flight = totals.map_or(lag_versions.mean, |totals| mean(totals.lag_in_flight as f64));
         let s_in_flight = totals.map_or(lag_s.mean, |totals| mean(totals.nanos_in_flight as f64 / 1e9));
@@ -232,6 +289,38 @@ impl Summary {
             ..self
         }
     }
+}
+
+impl Summary {
+    /// The same, with what there is to say of failures.
+    fn with_outages(self, simulation: &Simulation, books: &[Books]) -> Summary {
+        let time = rented(simulation) as f64;
+        let share = |part: u128| (time > 0.0).then(|| part as f64 / time);
+        let down: u128 = books.iter().map(|books| u128::from(books.down.nanos())).sum();
+        let availability = share(down).map(|down| 1.0 - down);
+        let Some(outages) = simulation.outages() else {
+            // From reading to applying a worker is busy with one gradient, unless it waits, or gradients do.
+            let useful = simulation.totals().is_none().then(|| books.iter().map(|books| books.lag_nanos).sum());
+            return Summary { worker_availability: availability, effective_share: useful.and_then(share), ..self };
+        };
+        Summary {
+            server_failures: outages.of_server,
+            worker_failures: outages.of_workers,
+            versions_lost: outages.versions_lost,
+            saves: outages.saves,
+            server_away_s: outages.server_away.seconds(),
+            worker_availability: availability,
+            effective_share: share(outages.useful_nanos),
+            ..self
+        }
+    }
+}
+
+/// The workers' time from joining on, in nanoseconds.
+fn rented(simulation: &Simulation) -> u128 {
+    let now = simulation.now();
+    let there = |joined: Time| if joined < now { u128::from(now.since(joined).nanos()) } else { 0 };
+    simulation.model().workers.iter().map(|member| there(member.joins_at)).sum()
 }
 
 /// Fates and weights of all gradients, class by class.
@@ -259,11 +348,9 @@ fn steps_of_classes(simulation: &Simulation, books: &[Books]) -> Vec<f64> {
     steps
 }
 
-/// Of the time from joining on, the share in which workers were not without work.
+/// Of the time from joining on, the share in which workers were neither down nor without work.
 fn worker_utilisation(simulation: &Simulation, books: &[Books]) -> Option<f64> {
-    let now = simulation.now();
-    let there = |joined: Time| if joined < now { u128::from(now.since(joined).nanos()) } else { 0 };
-    let time: u128 = simulation.model().workers.iter().map(|member| there(member.joins_at)).sum();
-    let waited: u128 = books.iter().map(|books| u128::from(books.waited.nanos())).sum();
+    let time = rented(simulation);
+    let waited: u128 = books.iter().map(|books| u128::from((books.waited + books.down).nanos())).sum();
     (time > 0).then(|| 1.0 - waited as f64 / time as f64)
 }

@@ -40,6 +40,8 @@ pub struct Point {
     pub loss: f64,
     /// ‖w − w*‖, where the minimiser is known.
     pub distance: Option<f64>,
+    /// What the run had cost, if anything has a price.
+    pub cost: Option<f64>,
 }
 
 /// The points sampled so far.
@@ -96,7 +98,7 @@ mod tests {
     use crate::units::Count;
 
     fn point(updates: u64) -> Point {
-        Point { time_s: updates as f64, version: updates, updates, loss: 0.0, distance: None }
+        Point { time_s: updates as f64, version: updates, updates, loss: 0.0, distance: None, cost: None }
     }
 
     fn sampled(sampling: Sampling, steps: u64) -> Vec<u64> {

@@ -1,5 +1,6 @@
 //! From the document to the cluster that it describes.
 
+use super::build_failures;
 use super::check::{check, cycle, fit, patience};
 use super::diagnose::Problem;
 use super::estimate::Estimate;
@@ -16,24 +17,24 @@ use crate::units::MAX_SECONDS;
 use std::cell::Cell;
 
 /// The delays of a model, as they are being built.
-struct Builder<'a> {
-    files: &'a Files,
+pub(super) struct Builder<'a> {
+    pub(super) files: &'a Files,
     streams: Streams,
     delays: Vec<Sampler>,
-    problems: Vec<Problem>,
+    pub(super) problems: Vec<Problem>,
 }
 
 /// Where a delay stands in the cluster.
 #[derive(Clone, Copy)]
-struct Place {
-    purpose: Purpose,
-    entity: u64,
-    member: u64,
+pub(super) struct Place {
+    pub(super) purpose: Purpose,
+    pub(super) entity: u64,
+    pub(super) member: u64,
 }
 
 impl Builder<'_> {
     /// Builds a law, or notes why it cannot be.
-    fn add(&mut self, path: &str, law: &Law, place: Place) -> DelayId {
+    pub(super) fn add(&mut self, path: &str, law: &Law, place: Place) -> DelayId {
         let Place { purpose, entity, member } = place;
         let factors = Cell::new(0);
         let context = Context { files: self.files, streams: self.streams, purpose, entity, member, factors };
@@ -56,7 +57,7 @@ impl Builder<'_> {
     }
 
     /// Once: what the network says is the same problem for every class.
-    fn note(&mut self, path: &str, error: Error) {
+    pub(super) fn note(&mut self, path: &str, error: Error) {
         let problem = match error {
             Error::Io { .. } => {
                 Problem::at(path, error.to_string()).help("paths are relative to the scenario's folder")
@@ -72,7 +73,7 @@ impl Builder<'_> {
         id.place().map_or(0.0, |place| self.delays[place].delay().support().0)
     }
 
-    fn mean(&self, id: DelayId) -> f64 {
+    pub(super) fn mean(&self, id: DelayId) -> f64 {
         id.place().map_or(0.0, |place| self.delays[place].delay().mean())
     }
 }
@@ -98,6 +99,8 @@ pub fn build(scenario: &Scenario, files: &Files, quantities: &[&str]) -> Result<
         share_steps(&mut members, &mut cycles, &builder, steps, by_speed);
     }
     builder.problems.extend(all_impatient(scenario, &members, &builder));
+    let failures = build_failures::processes(scenario, &mut builder, &members);
+    let comeback = build_failures::comeback(scenario, &mut builder);
     reweigh(scenario, &composition.pace, &mut members);
     let counts: Vec<u64> = scenario.workers.iter().map(|class| class.count.get()).collect();
     // Generated data belong to the problem, not to the run: they are the same in every replication.
@@ -115,30 +118,34 @@ pub fn build(scenario: &Scenario, files: &Files, quantities: &[&str]) -> Result<
     let dimension = objective.dimension();
     let estimate = Estimate::new(scenario, &cycles, [service_s, builder.mean(server.step)], dimension);
     problems.extend(fit(scenario, dimension, &estimate));
-    let optimiser = if composition.steps_with_several() {
-        Optimiser::for_several(&scenario.optimiser, dimension)
-    } else {
-        Optimiser::new(&scenario.optimiser, dimension)
-    };
+    let several = composition.steps_with_several() || scenario.server.recovery.is_stateless();
+    let built = if several { Optimiser::for_several } else { Optimiser::new };
+    let optimiser = built(&scenario.optimiser, dimension);
     let (Ok(noise), Ok(optimiser), true) = (noise, optimiser, problems.is_empty()) else { return Err(problems) };
-    let start = match scenario.start.as_slice() {
-        [all] => vec![all.get(); dimension],
-        each => each.iter().map(|w| w.get()).collect(),
-    };
     let model = Model {
         streams,
         composition,
         objective: objective.into(),
         noise,
         optimiser,
-        start,
+        start: start(scenario, dimension),
         start_version: scenario.start_version,
         delays: builder.delays,
         server,
         workers: members,
+        failures,
+        comeback,
         stop: stop(scenario),
     };
     Ok((model, estimate))
+}
+
+/// The first parameters.
+fn start(scenario: &Scenario, dimension: usize) -> Vec<f64> {
+    match scenario.start.as_slice() {
+        [all] => vec![all.get(); dimension],
+        each => each.iter().map(|w| w.get()).collect(),
+    }
 }
 
 /// When the run ends.
@@ -161,6 +168,7 @@ fn serving(scenario: &Scenario, builder: &mut Builder) -> Serving {
             every: server.publish.every.get(),
             delay: add("server.publish.delay", &server.publish.delay, purpose::PUBLISH),
         },
+        price_per_s: server.price_per_hour.get() / 3600.0,
     }
 }
 
@@ -256,6 +264,8 @@ fn members(scenario: &Scenario, builder: &mut Builder, busy_s: f64) -> (Vec<Memb
                 request,
                 gives_up: class.give_up_s.and_then(|seconds| Span::from_seconds(seconds.get())),
                 local_steps: 1,
+                price_per_s: class.price_per_hour.get() / 3600.0,
+                paid_while_down: class.paid_while_down,
             });
         }
     }

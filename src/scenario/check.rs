@@ -25,6 +25,7 @@ pub fn check(scenario: &Scenario, quantities: &[&str]) -> Vec<Problem> {
     problems.extend(record(scenario));
     problems.extend(expectations(scenario, quantities));
     problems.extend(protocol(scenario));
+    problems.extend(super::build_failures::check(scenario));
     if scenario.start_version > MAX_VERSION {
         let message = format!("version {} is too large to count on from", scenario.start_version);
         problems.push(Problem::at("start_version", message).help(format!("start at {MAX_VERSION} or below")));
@@ -33,7 +34,7 @@ pub fn check(scenario: &Scenario, quantities: &[&str]) -> Vec<Problem> {
         let message = format!("{:e} is too large to compute with", scenario.start[place].get());
         problems.push(Problem::at(&format!("start.{place}"), message).help(format!("at most {LARGEST:e}")));
     }
-    let several = scenario.composition().steps_with_several();
+    let several = scenario.composition().steps_with_several() || scenario.server.recovery.is_stateless();
     let built = if several { Optimiser::for_several } else { Optimiser::new };
     if let Err(error) = built(&scenario.optimiser, 0) {
         problems.push(Problem::at("optimiser", error.to_string()));

@@ -1,6 +1,7 @@
 //! The scenario: one RON document that says all there is to know of a run.
 
 mod build;
+mod build_failures;
 mod check;
 mod check_protocol;
 mod diagnose;
@@ -16,6 +17,7 @@ pub use load::{Draft, Source, print, print_document};
 pub use patch::{ClassPatch, NetworkPatch, Patch, ServerPatch, StopPatch};
 
 use crate::delay::Law;
+use crate::failure::{Failure, Future, Meanwhile, Recovery};
 use crate::objective;
 use crate::optimiser;
 use crate::protocol::{Composition, Protocol};
@@ -57,6 +59,9 @@ pub struct Scenario {
     /// The parameter server.
     #[serde(default)]
     pub server: Server,
+    /// What fails, and when.
+    #[serde(default)]
+    pub failures: Vec<Failure>,
     /// When the run ends: as soon as one of these is reached.
     pub stop: Stop,
     /// What is recorded besides lags, causes and fates.
@@ -94,10 +99,16 @@ pub struct Class {
     /// Seconds after which they give up on a gradient that has not reached the server, and go on; never if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub give_up_s: Option<Positive>,
+    /// What one of them costs an hour, from joining on.
+    #[serde(default)]
+    pub price_per_hour: NonNegative,
+    /// Whether that is to be paid while it is down, too.
+    #[serde(default)]
+    pub paid_while_down: bool,
 }
 
 /// The links between workers and server; messages do not delay each other.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Network {
     /// Seconds for a snapshot to reach a worker.
@@ -109,14 +120,8 @@ pub struct Network {
     pub request: Law,
 }
 
-impl Default for Network {
-    fn default() -> Network {
-        Network { download: no_time(), upload: no_time(), request: no_time() }
-    }
-}
-
 /// The parameter server: it takes in one gradient at a time, first come, first served, and steps when the protocol says so.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Server {
     /// Seconds to take in one gradient.
@@ -125,12 +130,14 @@ pub struct Server {
     pub step: Law,
     /// When workers see new parameters.
     pub publish: Publish,
-}
-
-impl Default for Server {
-    fn default() -> Server {
-        Server { service: no_time(), step: no_time(), publish: Publish::default() }
-    }
+    /// What it has when it is there again after a failure.
+    pub recovery: Recovery<Law>,
+    /// What workers do while it is away.
+    pub meanwhile: Meanwhile,
+    /// What becomes of gradients of versions that a restore has undone.
+    pub future: Future,
+    /// What it costs an hour; each replica of a chain costs as much.
+    pub price_per_hour: NonNegative,
 }
 
 /// When workers see new parameters.
@@ -145,7 +152,7 @@ pub struct Publish {
 
 impl Default for Publish {
     fn default() -> Publish {
-        Publish { every: Count::ONE, delay: no_time() }
+        Publish { every: Count::ONE, delay: Law::default() }
     }
 }
 
@@ -153,7 +160,7 @@ impl Default for Publish {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stop {
-    /// After so many optimiser steps.
+    /// After so many optimiser steps, those that a restore has undone not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updates: Option<Count>,
     /// After so many virtual seconds; what happens at that very instant still counts.
@@ -191,10 +198,6 @@ fn unit() -> Positive {
 
 fn origin() -> Vec<Finite> {
     vec![Finite::default()]
-}
-
-fn no_time() -> Law {
-    Law::Constant(Seconds::default())
 }
 
 impl Scenario {

@@ -1,12 +1,13 @@
 //! Changes to a scenario: some of its fields with new values, as axes of a sweep and `--set` give them.
 
-use super::{Class, Expectation, Problem, Publish, Scenario};
+use super::{Class, Expectation, Problem, Publish, Scenario, Server};
 use crate::delay::Law;
+use crate::failure::{Failure, Future, Meanwhile, Recovery};
 use crate::objective;
 use crate::optimiser;
 use crate::protocol::Protocol;
 use crate::record::Record;
-use crate::units::{Count, Finite, Positive, Seconds};
+use crate::units::{Count, Finite, NonNegative, Positive, Seconds};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
@@ -53,6 +54,7 @@ patch! {
         classes: BTreeMap<String, ClassPatch>,
         network: NetworkPatch,
         server: ServerPatch,
+        failures: Vec<Failure>,
         stop: StopPatch,
         record: Record,
         expect: Vec<Expectation>,
@@ -69,6 +71,8 @@ patch! {
         download: Option<Law>,
         upload: Option<Law>,
         give_up_s: Option<Positive>,
+        price_per_hour: NonNegative,
+        paid_while_down: bool,
     }
 }
 
@@ -87,6 +91,10 @@ patch! {
         service: Law,
         step: Law,
         publish: Publish,
+        recovery: Recovery<Law>,
+        meanwhile: Meanwhile,
+        future: Future,
+        price_per_hour: NonNegative,
     }
 }
 
@@ -121,6 +129,7 @@ impl Patch {
         set(&mut scenario.optimiser, &self.optimiser);
         set(&mut scenario.protocol, &self.protocol);
         set(&mut scenario.workers, &self.workers);
+        set(&mut scenario.failures, &self.failures);
         set(&mut scenario.record, &self.record);
         set(&mut scenario.expect, &self.expect);
         if let Some(rate) = self.learning_rate {
@@ -144,9 +153,7 @@ impl Patch {
             set(&mut scenario.network.request, &network.request);
         }
         if let Some(server) = &self.server {
-            set(&mut scenario.server.service, &server.service);
-            set(&mut scenario.server.step, &server.step);
-            set(&mut scenario.server.publish, &server.publish);
+            server.apply(&mut scenario.server);
         }
         if let Some(stop) = &self.stop {
             set(&mut scenario.stop.updates, &stop.updates);
@@ -170,6 +177,7 @@ impl Patch {
             "workers" => self.workers.is_some() || self.each_class.is_some() || self.classes.is_some(),
             "network" => self.network.is_some(),
             "server" => self.server.is_some(),
+            "failures" => self.failures.is_some(),
             "stop" => self.stop.is_some(),
             "record" => self.record.is_some(),
             "expect" => self.expect.is_some(),
@@ -187,5 +195,19 @@ impl ClassPatch {
         set(&mut class.download, &self.download);
         set(&mut class.upload, &self.upload);
         set(&mut class.give_up_s, &self.give_up_s);
+        set(&mut class.price_per_hour, &self.price_per_hour);
+        set(&mut class.paid_while_down, &self.paid_while_down);
+    }
+}
+
+impl ServerPatch {
+    fn apply(&self, server: &mut Server) {
+        set(&mut server.service, &self.service);
+        set(&mut server.step, &self.step);
+        set(&mut server.publish, &self.publish);
+        set(&mut server.recovery, &self.recovery);
+        set(&mut server.meanwhile, &self.meanwhile);
+        set(&mut server.future, &self.future);
+        set(&mut server.price_per_hour, &self.price_per_hour);
     }
 }

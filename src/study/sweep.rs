@@ -76,6 +76,7 @@ pub enum Kept {
     LagCauses,
     Participation,
     Trajectory,
+    Incidents,
 }
 
 impl Kept {
@@ -87,6 +88,7 @@ impl Kept {
             Kept::LagCauses => "lag_causes.parquet",
             Kept::Participation => "participation.parquet",
             Kept::Trajectory => "trajectory.parquet",
+            Kept::Incidents => "incidents.parquet",
         }
     }
 
@@ -97,6 +99,7 @@ impl Kept {
         entry("LagCauses", "where the seconds go, by class", "LagCauses"),
         entry("Participation", "what became of the gradients, by worker", "Participation"),
         entry("Trajectory", "samples of the loss", "Trajectory"),
+        entry("Incidents", "failures and returns, where something can fail", "Incidents"),
     ];
 }
 

@@ -8,6 +8,7 @@ mod cli;
 mod conformance;
 mod delays;
 mod determinism;
+mod failures;
 mod lags;
 mod local;
 mod momentum;

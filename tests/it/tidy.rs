@@ -14,6 +14,7 @@ const ROOMS: &[&str] = &[
     "objective",
     "optimiser",
     "protocol",
+    "failure",
     "cluster",
     "record",
     "scenario",

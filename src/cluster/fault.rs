@@ -1,0 +1,369 @@
+//! Workers and links that fail, and are there again: what becomes of what they had, and who waits for them.
+
+use super::engine::Simulation;
+use super::flow::{Flow, KEYS};
+use super::gradient::Fate;
+use super::incident::{Happening, Incident};
+use super::model::{DelayId, Model, Occurs, Process, Target, purpose};
+use super::worker::{Phase, duration};
+use super::{Observer, errors};
+use crate::error::Result;
+use crate::kernel::{Purpose, Rank, Span, Time};
+
+/// Faults come before everything else of the same instant.
+pub const FAULT: Rank = Rank::new(0);
+
+/// How a process goes on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Running {
+    /// When it fails next, if it does.
+    fails: Option<Time>,
+    /// When what has failed is there again, if it will be.
+    back: Option<Time>,
+    /// When the server will know.
+    known: Option<Time>,
+    /// When workers will be told that it is going to fail.
+    noticed: Option<Time>,
+    is_down: bool,
+    /// Failures so far, and times of being up that were drawn.
+    failures: u64,
+    ups: u64,
+}
+
+/// What a worker has besides, where something can fail.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Health {
+    /// How many failures keep it down, and its link.
+    down_by: u32,
+    cut_by: u32,
+    /// It was told that it will fail.
+    noticed: bool,
+    /// Since when it is down, and for how long it was before.
+    down_since: Time,
+    down: Span,
+    /// How often it may start as soon as it can.
+    owed: u32,
+    /// The server knows that it is gone; and whether it has to ask for work again when it is back.
+    left: bool,
+    asks: bool,
+    /// Its gradient is ready, but does not get through; and for how long the last one did not.
+    pub stranded: bool,
+    pub outage: Span,
+    /// The server's incarnation when it read.
+    pub incarnation: u32,
+    pub lost: u64,
+    pub rolled_back: u64,
+}
+
+impl Health {
+    fn is_able(&self) -> bool {
+        self.down_by == 0 && self.cut_by == 0 && !self.noticed
+    }
+
+    /// It begins on something, as the server has that many incarnations behind it.
+    pub fn begin(&mut self, incarnation: u32) {
+        (self.stranded, self.outage, self.incarnation) = (false, Span::ZERO, incarnation);
+    }
+
+    /// How long it was down until `now`.
+    pub fn down(&self, now: Time) -> Span {
+        self.down + if self.down_by > 0 { now.since(self.down_since.min(now)) } else { Span::ZERO }
+    }
+
+    pub fn is_up(&self) -> bool {
+        self.down_by == 0
+    }
+}
+
+/// What fails, and how it stands with it.
+#[derive(Debug, Default)]
+pub struct Faults {
+    running: Vec<Running>,
+    /// By worker; empty if nothing ever fails.
+    pub health: Vec<Health>,
+    /// Failures of workers so far.
+    pub of_workers: u64,
+}
+
+impl Faults {
+    pub fn new(model: &Model) -> Faults {
+        let some = !model.failures.is_empty();
+        Faults {
+            running: vec![Running::default(); model.failures.len()],
+            health: if some { vec![Health::default(); model.workers.len()] } else { Vec::new() },
+            of_workers: 0,
+        }
+    }
+}
+
+/// The draw of a process's own, if it has such a delay.
+fn draw(run: &mut Simulation, place: usize, id: Option<DelayId>, purpose: Purpose, index: u64) -> Result<Option<Time>> {
+    let Some(id) = id else { return Ok(None) };
+    let stream = run.model.streams.stream(purpose, run.model.failures[place].entity);
+    let span = duration(&mut run.model.delays, id, stream, index);
+    let then = span.and_then(|span| run.now.checked_add(span));
+    then.map(Some).ok_or_else(|| errors::clock_ended("a failure", &format!("failures.{place}"), run.now))
+}
+
+impl Flow {
+    /// Lets all processes begin.
+    pub fn begin_faults(&mut self, run: &mut Simulation) -> Result<()> {
+        for place in 0..self.faults.running.len() {
+            self.next_failure(run, place)?;
+            self.await_fault(run, place);
+        }
+        Ok(())
+    }
+
+    /// Finds out when a process that is up, or can fail while it is down, fails next.
+    fn next_failure(&mut self, run: &mut Simulation, place: usize) -> Result<()> {
+        let running = self.faults.running[place];
+        let number = running.failures as usize;
+        let fails = match &run.model.failures[place].occurs {
+            Occurs::At(times) => times.get(number).copied(),
+            Occurs::Spells(spells) => spells.get(number).map(|spell| spell.0),
+            Occurs::Every(id, from) => {
+                let (id, from) = (*id, *from);
+                self.faults.running[place].ups += 1;
+                let then = draw(run, place, Some(id), purpose::FAILURE, running.ups)?;
+                // From the beginning on, or from now: what is drawn counts from now.
+                then.and_then(|then| then.checked_add(from.since(run.now.min(from))))
+            }
+        };
+        // What should fail while it is down fails when it is there again, if it cannot fail twice.
+        let fails = fails.map(|fails| fails.max(run.now));
+        let notice = run.model.failures[place].notice;
+        let running = &mut self.faults.running[place];
+        running.fails = fails;
+        running.noticed = fails.filter(|_| notice > Span::ZERO).map(|fails| {
+            let lead = notice.min(fails.since(run.now));
+            Time::from_nanos(fails.nanos() - lead.nanos()).unwrap_or(run.now)
+        });
+        Ok(())
+    }
+
+    /// Schedules whatever comes next of a process.
+    fn await_fault(&mut self, run: &mut Simulation, place: usize) {
+        let Running { fails, back, known, noticed, .. } = self.faults.running[place];
+        if let Some(next) = [noticed, fails, known, back].into_iter().flatten().min() {
+            run.queue.schedule(run.workers.len() as u32 + KEYS + place as u32, next, FAULT);
+        }
+    }
+
+    /// Something happens to a process.
+    pub fn on_fault(&mut self, run: &mut Simulation, place: usize, observer: &mut impl Observer) -> Result<()> {
+        let now = Some(run.now);
+        let process = run.model.failures[place].clone();
+        let running = &mut self.faults.running[place];
+        if running.back == now {
+            (running.back, running.known, running.is_down) = (None, None, false);
+            self.comes_back(run, &process, observer)?;
+            if !process.while_down {
+                self.next_failure(run, place)?;
+            }
+        } else if running.known == now {
+            running.known = None;
+            self.is_known(run, &process, observer)?;
+        } else if running.noticed == now {
+            running.noticed = None;
+            self.is_noticed(run, &process, observer)?;
+        } else if running.fails == now {
+            self.fails(run, place, &process, observer)?;
+        }
+        self.await_fault(run, place);
+        Ok(())
+    }
+
+    fn fails(
+        &mut self,
+        run: &mut Simulation,
+        place: usize,
+        process: &Process,
+        observer: &mut impl Observer,
+    ) -> Result<()> {
+        let running = &mut self.faults.running[place];
+        let again = std::mem::replace(&mut running.is_down, true);
+        let number = running.failures;
+        running.failures += 1;
+        running.fails = None;
+        let repair = match &process.occurs {
+            Occurs::Spells(spells) => spells.get(number as usize).map(|spell| spell.1),
+            _ => draw(run, place, process.repair, purpose::REPAIR, number)?,
+        };
+        let back = match process.target {
+            Target::Server => self.server_will_be_back(run, repair)?,
+            _ => repair,
+        };
+        let known = draw(run, place, process.detection, purpose::DETECTION, number)?;
+        let running = &mut self.faults.running[place];
+        running.back = back;
+        running.known = known.filter(|known| back.is_none_or(|back| *known < back));
+        if process.while_down {
+            self.next_failure(run, place)?;
+        }
+        match &process.target {
+            Target::Server => self.server_fails(run, again, observer),
+            _ if again => Ok(()),
+            Target::Workers(numbers) => {
+                numbers.iter().try_for_each(|&number| self.kill(run, number, observer))?;
+                self.start_all(run)
+            }
+            Target::Links(numbers) => {
+                numbers.iter().for_each(|&number| self.faults.health[number as usize].cut_by += 1);
+                self.report(run, Happening::LinksCut, None, observer)
+            }
+        }
+    }
+
+    fn comes_back(&mut self, run: &mut Simulation, process: &Process, observer: &mut impl Observer) -> Result<()> {
+        match &process.target {
+            Target::Server => return self.server_is_back(run, observer),
+            Target::Workers(numbers) => {
+                numbers.iter().try_for_each(|&number| self.revive(run, number, observer))?;
+            }
+            Target::Links(numbers) => {
+                self.report(run, Happening::LinksBack, None, observer)?;
+                for &number in numbers {
+                    self.faults.health[number as usize].cut_by -= 1;
+                    self.get_through(run, number, observer)?;
+                    self.resume(number);
+                }
+            }
+        }
+        self.start_all(run)?;
+        match &process.target {
+            Target::Workers(numbers) => numbers.iter().try_for_each(|&number| self.next_task(run, number)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Workers learn that they are going to fail.
+    fn is_noticed(&mut self, run: &mut Simulation, process: &Process, observer: &mut impl Observer) -> Result<()> {
+        let Target::Workers(numbers) = &process.target else { return Ok(()) };
+        numbers.iter().for_each(|&number| self.faults.health[number as usize].noticed = true);
+        self.report(run, Happening::Noticed, numbers.first().copied(), observer)
+    }
+
+    /// The server learns that workers are gone, and no longer waits for them.
+    fn is_known(&mut self, run: &mut Simulation, process: &Process, observer: &mut impl Observer) -> Result<()> {
+        let Target::Workers(numbers) = &process.target else { return Ok(()) };
+        for &number in numbers {
+            let health = &mut self.faults.health[number as usize];
+            if health.left || health.down_by == 0 {
+                continue;
+            }
+            health.left = true;
+            // Where tasks go round they stay with their worker.
+            let owed = if self.tasks.is_empty() { std::mem::take(&mut health.owed) > 0 } else { false };
+            self.server.set_gone(number, true);
+            self.faults.health[number as usize].asks = self.pacer.leave(number, owed, &mut self.starts);
+            self.report(run, Happening::WorkerMissed, Some(number), observer)?;
+        }
+        self.step_if_ready(run, observer)?;
+        self.start_all(run)
+    }
+
+    /// A worker dies, and with it the gradient that it has not pushed.
+    fn kill(&mut self, run: &mut Simulation, number: u32, observer: &mut impl Observer) -> Result<()> {
+        let health = &mut self.faults.health[number as usize];
+        health.down_by += 1;
+        if health.down_by > 1 {
+            return Ok(());
+        }
+        health.down_since = run.now;
+        self.faults.of_workers += 1;
+        self.report(run, Happening::WorkerDown, Some(number), observer)?;
+        match self.standings[number as usize].phase {
+            Phase::Away => {}
+            Phase::Busy => {
+                self.stop(run, number, Fate::Lost, observer)?;
+                self.owe(number);
+            }
+            Phase::Free => {
+                let standing = &mut self.standings[number as usize];
+                standing.waited += run.now.since(standing.since);
+                let asked = self.knocking.iter().position(|&asking| asking == number);
+                if let Some(place) = asked {
+                    self.knocking.remove(place);
+                }
+                // Its request for a snapshot is lost, if one is under way.
+                if run.queue.pending(number).is_some() || asked.is_some() {
+                    run.queue.cancel(number);
+                    self.owe(number);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn revive(&mut self, run: &mut Simulation, number: u32, observer: &mut impl Observer) -> Result<()> {
+        let health = &mut self.faults.health[number as usize];
+        health.down_by -= 1;
+        if health.down_by > 0 {
+            return Ok(());
+        }
+        health.down += run.now.since(health.down_since);
+        health.noticed = false;
+        let standing = &mut self.standings[number as usize];
+        standing.since = run.now;
+        if std::mem::take(&mut health.left) {
+            self.server.set_gone(number, false);
+            let asks = std::mem::take(&mut health.asks);
+            self.pacer.rejoin(number, asks, &mut self.starts);
+        }
+        self.report(run, Happening::WorkerBack, Some(number), observer)?;
+        self.resume(number);
+        Ok(())
+    }
+
+    /// A worker may start once more, as soon as it can.
+    pub(super) fn owe(&mut self, number: u32) {
+        self.faults.health[number as usize].owed += 1;
+    }
+
+    /// Whether a worker can begin something new.
+    pub(super) fn is_able(&self, number: u32) -> bool {
+        self.faults.health.get(number as usize).is_none_or(Health::is_able)
+    }
+
+    /// A worker that can lets start what it owes.
+    fn resume(&mut self, number: u32) {
+        let health = &mut self.faults.health[number as usize];
+        if health.is_able() {
+            let owed = std::mem::take(&mut health.owed);
+            self.starts.extend((0..owed).map(|_| number));
+        }
+    }
+
+    /// Whether a gradient that should reach the server now does not get through, and has to wait for its link.
+    pub(super) fn is_stranded(&mut self, number: u32) -> bool {
+        let Some(health) = self.faults.health.get_mut(number as usize) else { return false };
+        health.stranded = health.cut_by > 0;
+        health.stranded
+    }
+
+    /// What could not get through does.
+    fn get_through(&mut self, run: &mut Simulation, number: u32, observer: &mut impl Observer) -> Result<()> {
+        let health = &mut self.faults.health[number as usize];
+        if health.cut_by > 0 || !std::mem::take(&mut health.stranded) {
+            return Ok(());
+        }
+        health.outage = Span::ZERO;
+        run.queue.cancel(number);
+        let late = run.now.since(self.under_way(run, number).arrived.min(run.now));
+        self.faults.health[number as usize].outage = late;
+        self.on_arrival(run, number, observer)
+    }
+
+    /// Tells the observer of something that happened.
+    pub(super) fn report(
+        &self,
+        run: &Simulation,
+        what: Happening,
+        worker: Option<u32>,
+        observer: &mut impl Observer,
+    ) -> Result<()> {
+        let waiting = (self.server.waiting.len() + self.server.buffer.len()) as u64;
+        observer.incident(&Incident { at: run.now, what, worker, version: run.version, loss: None, waiting })
+    }
+}

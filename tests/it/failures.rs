@@ -1,0 +1,557 @@
+//! Things that fail: workers, links and the server, and what that costs.
+
+use crate::support::{Oracle, cases, fates, number, oracle, oracles, play, quadratic, run_into, source};
+use laggard::cluster::{Fate, Happening};
+use laggard::output::NoRows;
+use laggard::record::Summary;
+use laggard::study::{Prepared, run, statistics};
+use proptest::prelude::*;
+
+/// The summary of a replication of the scenario that `text` is.
+fn summary(text: &str, replication: u64) -> Summary {
+    let prepared = Prepared::new(&source(text), None, Some(replication)).unwrap_or_else(|error| panic!("{error}"));
+    run(prepared, NoRows, |_| true).unwrap_or_else(|error| panic!("{error}")).summary
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Two workers and a server that is held up for ten seconds: every lag in versions stays 1, two ages jump.
+#[test]
+fn an_outage_shows_in_seconds_and_not_in_versions() {
+    let oracle = oracle("T3.disagree.outage");
+    let workers = "(compute: Constant(1.0)), (compute: Constant(1.0), joins_at: 0.5)";
+    let rest = "server: (service: Constant(0.125), recovery: Kept), stop: (updates: 20), record: (gradients: All),
+        failures: [(of: Server, at: At([5.25]), repair: Constant(10.0))]";
+    let outcome = play(&quadratic(workers, rest));
+    let rows: Vec<_> =
+        outcome.recording.sink.iter().map(|row| row.gradient).filter(|g| g.fate == Fate::Applied).collect();
+    let column = |name: &str| -> Vec<f64> { oracle.value[name].as_array().unwrap().iter().map(number).collect() };
+    assert_eq!(rows.iter().map(|g| f64::from(g.worker)).collect::<Vec<_>>(), column("worker"));
+    assert_eq!(rows.iter().map(|g| g.lag_versions() as f64).collect::<Vec<_>>(), column("lag"));
+    assert_eq!(rows.iter().map(|g| g.lag().seconds()).collect::<Vec<_>>(), column("age"));
+    assert_eq!(rows.iter().map(|g| g.ended.seconds()).collect::<Vec<_>>(), column("t"));
+    // What came in the outage waited for its end: from 5.5 and 6.0 until 15.25.
+    let outages: Vec<f64> = rows.iter().map(|g| g.causes.outage.seconds()).filter(|&outage| outage > 0.0).collect();
+    assert_eq!(outages, [9.75, 9.25]);
+    assert_eq!(outcome.summary.server_away_s, 10.0);
+}
+
+/// A crash costs the gradient in progress and the repair: (M + R)(e^(c/M) − 1) a gradient where it takes c seconds, and with
+/// memoryless work just the repair, c (1 + R/M).
+#[test]
+fn a_worker_that_crashes_is_slower_by_what_theory_says() {
+    for oracle in oracles("T8.crash.") {
+        let [c, m, r] = ["compute_mean", "MTBF", "repair"].map(|name| oracle.scenario[name].as_f64().unwrap());
+        for (law, key) in [(format!("Constant({c:?})"), "det"), (format!("Exponential(mean: {c:?})"), "exp")] {
+            let failures =
+                format!("failures: [(of: Workers, at: Every(Exponential(mean: {m:?})), repair: Constant({r:?}))]");
+            let steps = 100_000.0;
+            let text = quadratic(&format!("(compute: {law})"), &format!("stop: (updates: 100000), {failures}"));
+            let outcome = run_into(&text, NoRows);
+            let each = outcome.summary.time_s / steps;
+            oracle.check(key, each, oracle.value[key].as_f64().unwrap(), key, steps);
+            assert!(outcome.summary.worker_failures > 0 && fates(&outcome, Fate::Lost)[0] > 0.0);
+        }
+    }
+}
+
+/// An alternating renewal process is up for M / (M + R) of the time, whatever its laws; workers on their own are independent.
+#[test]
+fn workers_are_up_as_often_as_renewal_theory_says() {
+    for oracle in oracles("T8.avail.") {
+        let [m, r, n] = ["MTBF", "MTTR", "n"].map(|name| oracle.scenario[name].as_f64().unwrap());
+        for (up, down) in
+            [("Exponential(mean: ", "Exponential(mean: "), ("Uniform(low: 0.0, high: 2.0 * ", "Constant(")]
+        {
+            let law = |law: &str, mean: f64| match law.strip_suffix("2.0 * ") {
+                Some(law) => format!("{law}{:?})", 2.0 * mean),
+                None => format!("{law}{mean:?})"),
+            };
+            let failure = format!("(of: Workers, at: Every({}), repair: {})", law(up, m), law(down, r));
+            let rest = format!("stop: (time_s: {:?}), failures: [{failure}]", 40_000.0 * (m + r) / n);
+            let text = quadratic(&format!("(count: {n}, compute: Constant({:?}))", m), &rest);
+            let availability = run_into(&text, NoRows).summary.worker_availability.unwrap();
+            // 40,000 renewals: the standard error of the share is below √(2 / 40,000) of the share of being down.
+            let expected = oracle.value["A"].as_f64().unwrap();
+            oracle.check_within("A", availability, expected, 4.0 * (1.0 - expected) * (2.0f64 / 40_000.0).sqrt());
+        }
+        // How many are up at one instant, far from the beginning, in 20,000 runs.
+        let failure = format!("(of: Workers, at: Every(Exponential(mean: {m:?})), repair: Constant({r:?}))");
+        let rest = format!("stop: (time_s: {:?}), failures: [{failure}]", 5.0 * (m + r));
+        let text = quadratic(&format!("(count: {n}, compute: Constant({:?}))", 10.0 * m), &rest);
+        let up = |replication: u64| {
+            let prepared = Prepared::new(&source(&text), None, Some(replication)).unwrap();
+            let outcome = run(prepared, NoRows, |_| true).unwrap();
+            let incidents = outcome.recording.incidents.iter();
+            n + incidents.fold(0.0, |up, incident| match incident.what {
+                Happening::WorkerDown => up - 1.0,
+                Happening::WorkerBack => up + 1.0,
+                _ => up,
+            })
+        };
+        let ups: Vec<f64> = (0..20_000).map(up).collect();
+        let share = |of: &dyn Fn(f64) -> bool| ups.iter().filter(|&&up| of(up)).count() as f64 / ups.len() as f64;
+        let within = |p: f64| 4.0 * (p * (1.0 - p) / 20_000.0).sqrt();
+        for (key, share) in [("all_up", share(&|up| up == n)), ("ge_n_minus_1", share(&|up| up >= n - 1.0))] {
+            let expected = oracle.value[key].as_f64().unwrap();
+            oracle.check_within(key, share, expected, within(expected));
+        }
+        let expected = oracle.value["expected_up"].as_f64().unwrap();
+        oracle.check_within("expected_up", mean(&ups), expected, 4.0 * (n * 0.06 / 20_000.0).sqrt());
+    }
+}
+
+/// Segments of τ seconds of work, each followed by a checkpoint of δ; failures strike both, and perhaps the restart.
+fn makespan(oracle: &Oracle) -> String {
+    let of = |name: &str| oracle.scenario[name].as_f64().unwrap();
+    let (can_fail, at_end) = (oracle.id.contains("R_can_fail"), oracle.id.ends_with(".ckpt"));
+    let recovery = format!("Checkpoint(every: Versions(1), write: Constant({:?}), at_end: {at_end})", of("delta"));
+    let failure = format!(
+        "(of: Server, at: Every(Exponential(mean: {:?})), repair: Constant({:?}), while_down: {can_fail})",
+        of("M"),
+        of("R")
+    );
+    let rest =
+        format!("server: (recovery: {recovery}), failures: [{failure}], stop: (updates: {})", of("segments") as u64);
+    quadratic(&format!("(compute: Constant({:?}))", of("tau")), &rest)
+}
+
+#[test]
+fn a_checkpointed_run_takes_as_long_as_theory_says() {
+    for oracle in oracles("T8.mk.") {
+        let text = makespan(&oracle);
+        let times: Vec<f64> = (0..20_000).map(|replication| summary(&text, replication).time_s).collect();
+        oracle.check("makespan", mean(&times), oracle.value.as_f64().unwrap(), "", 20_000.0);
+    }
+}
+
+/// Of a segment that is struck, what was done of it is lost: M − L / (e^(L/M) − 1) on average.
+#[test]
+fn a_failure_costs_the_work_since_the_last_checkpoint() {
+    for oracle in oracles("T8.lost.") {
+        let [l, m] = ["L", "M"].map(|name| oracle.scenario[name].as_f64().unwrap());
+        let rest = format!(
+            "server: (recovery: Checkpoint(every: Versions(1))), stop: (updates: 1), record: (gradients: All),
+             failures: [(of: Server, at: Every(Exponential(mean: {m:?})), repair: Constant(0.0))]"
+        );
+        let text = quadratic(&format!("(compute: Constant({l:?}))"), &rest);
+        let (mut lost, mut attempts) = (Vec::new(), 0.0);
+        for replication in 0..20_000 {
+            let prepared = Prepared::new(&source(&text), None, Some(replication)).unwrap();
+            let outcome = run(prepared, Vec::new(), |_| true).unwrap();
+            attempts += outcome.recording.sink.iter().filter(|row| row.gradient.fate != Fate::InFlight).count() as f64;
+            let rows = outcome.recording.sink.iter().filter(|row| row.gradient.fate == Fate::Lost);
+            lost.extend(rows.map(|row| row.gradient.lag().seconds()));
+        }
+        let n = lost.len() as f64;
+        oracle.check_within("lost", mean(&lost), oracle.value["lost"].as_f64().unwrap(), 4.0 * l / (12.0 * n).sqrt());
+        let p = oracle.value["p_fail"].as_f64().unwrap();
+        oracle.check_within("p_fail", n / attempts, p, 4.0 * (p * (1.0 - p) / attempts).sqrt());
+        let each = oracle.value["failures_per_segment"].as_f64().unwrap();
+        oracle.check_within("failures", n / 20_000.0, each, 4.0 * (each * (1.0 + each) / 20_000.0).sqrt());
+    }
+}
+
+/// The interval between checkpoints that theory calls best is the best, or cannot be told from it: M (1 + W₀(−e^(−δ/M − 1))).
+#[test]
+fn the_best_interval_is_that_of_theory() {
+    let oracle = oracle("T8.daly.M6h");
+    let best = oracle.value["exact"].as_f64().unwrap().round();
+    // A gradient a minute, so that k versions are k minutes of work.
+    let times = |minutes: f64| -> Vec<f64> {
+        let rest = format!(
+            "server: (recovery: Checkpoint(every: Versions({minutes}), write: Constant(300.0))), stop: (updates: 3000),
+             failures: [(of: Server, at: Every(Exponential(mean: 21600.0)), repair: Constant(600.0))]"
+        );
+        let text = quadratic("(compute: Constant(60.0))", &rest);
+        (0..400).map(|replication| summary(&text, replication).time_s).collect()
+    };
+    let of_theory = times(best);
+    let worse = |minutes: f64| {
+        let differences: Vec<f64> = times(minutes).iter().zip(&of_theory).map(|(other, best)| other - best).collect();
+        let estimate = statistics::mean(&differences, 0.95).unwrap();
+        (estimate.mean, estimate.half_width.unwrap())
+    };
+    for minutes in [14.0, 28.0, 114.0, 228.0] {
+        let (mean, half) = worse(minutes);
+        assert!(mean > half, "{minutes}: {mean} ± {half}");
+    }
+    for minutes in [50.0, 64.0] {
+        let (mean, half) = worse(minutes);
+        assert!(mean > -half, "{minutes}: {mean} ± {half}");
+    }
+}
+
+/// A server that crashes at version v has lost v mod k versions, and goes on from the loss that it had there.
+#[test]
+fn a_crash_undoes_what_was_not_saved() {
+    for oracle in oracles("T8.server.") {
+        let k: u64 = oracle.id.trim_start_matches("T8.server.k").parse().unwrap();
+        let lost: Vec<f64> = (0..k)
+            .map(|extra| {
+                let at = 100.0 + extra as f64 + 0.5;
+                let rest = format!(
+                    "server: (recovery: Checkpoint(every: Versions({k}))), stop: (updates: 200),
+                     failures: [(of: Server, at: At([{at:?}]), repair: Constant(20.0))], record: (trajectory: Every(1))"
+                );
+                let outcome = run_into(&quadratic("(compute: Constant(1.0))", &rest), NoRows);
+                let back = outcome.recording.incidents.iter().find(|incident| incident.what == Happening::ServerBack);
+                let back = back.unwrap();
+                let points = outcome.recording.trajectory.points();
+                let there = points.iter().find(|point| point.version == back.version).unwrap();
+                assert_eq!((back.at.seconds(), back.loss), (at + 20.0, Some(there.loss)));
+                assert_eq!((100 + extra) % k, outcome.summary.versions_lost);
+                assert_eq!(fates(&outcome, Fate::RolledBack), [outcome.summary.versions_lost as f64]);
+                assert_eq!((fates(&outcome, Fate::Applied)[0], outcome.simulation.version()), (200.0, 200));
+                assert_eq!(outcome.summary.steps, 200 + outcome.summary.versions_lost);
+                outcome.summary.versions_lost as f64
+            })
+            .collect();
+        assert_eq!(mean(&lost), oracle.value["mean"].as_f64().unwrap());
+        assert_eq!(lost.iter().copied().fold(0.0, f64::max), oracle.value["max"].as_f64().unwrap());
+    }
+}
+
+/// Heartbeats every h seconds, suspicion after θ without one, a crash at any instant: known between θ − h and θ later.
+#[test]
+fn a_missing_worker_is_given_up_after_the_detection_time() {
+    for oracle in oracles("T8.detect.") {
+        let [h, theta] = ["h", "theta"].map(|name| oracle.scenario[name].as_f64().unwrap());
+        let rest = format!(
+            "protocol: Sync, stop: (time_s: 100.0), failures: [(of: Numbers([1]), at: At([10.25]),
+             detection: Uniform(low: {:?}, high: {theta:?}))]",
+            theta - h
+        );
+        let text = quadratic("(count: 3, compute: Constant(1.0))", &rest);
+        let delays: Vec<f64> = (0..2000)
+            .map(|replication| {
+                let prepared = Prepared::new(&source(&text), None, Some(replication)).unwrap();
+                let outcome = run(prepared, NoRows, |_| true).unwrap();
+                let missed =
+                    outcome.recording.incidents.iter().find(|incident| incident.what == Happening::WorkerMissed);
+                let missed = missed.unwrap().at.seconds();
+                // The two others wait for it, and then go on without it, one step a second.
+                assert_eq!(outcome.summary.steps, 10 + 1 + (100.0 - missed) as u64);
+                missed - 10.25
+            })
+            .collect();
+        let of = |name: &str| oracle.value[name].as_f64().unwrap();
+        oracle.check_within("mean", mean(&delays), of("mean"), 4.0 * h / (12.0f64 * 2000.0).sqrt());
+        assert!(delays.iter().all(|&delay| delay >= of("min") && delay <= of("max")));
+    }
+}
+
+/// Without a detector, a synchronous step waits for a worker that never comes back: nothing can happen any more.
+#[test]
+fn a_quorum_that_starves_ends_the_run() {
+    let rest = "protocol: KSync(k: 3), stop: (updates: 100), failures: [(of: Numbers([0, 1]), at: At([5.5]))]";
+    let outcome = run_into(&quadratic("(count: 4, compute: Constant(1.0))", rest), NoRows);
+    assert_eq!((outcome.summary.ended.name(), outcome.summary.steps), ("stalled", 5));
+    assert_eq!(outcome.summary.time_s, 6.0);
+}
+
+/// A server that restores an older version meets gradients from the future, and does with them as it is told.
+#[test]
+fn gradients_of_undone_versions_are_dealt_with() {
+    let play = |future: &str| {
+        let rest = format!(
+            "server: (recovery: Checkpoint(every: Versions(10)), meanwhile: Retry, future: {future}),
+             failures: [(of: Server, at: At([17.6]), repair: Constant(1.0))], stop: (updates: 30), record: (gradients: All)"
+        );
+        play(&quadratic(
+            "(compute: Constant(1.0)), (compute: Constant(3.0), joins_at: 0.25),
+            (compute: Constant(5.0), joins_at: 16.5)",
+            &rest,
+        ))
+    };
+    let lags = |future: &str| -> Vec<i64> {
+        let outcome = play(future);
+        let rows = outcome.recording.sink.iter().map(|row| row.gradient).filter(|g| g.fate == Fate::Applied);
+        rows.filter(|g| g.ended.seconds() > 17.6).map(|g| g.lag_versions()).take(2).collect()
+    };
+    // At 17.6 s the server is at version 22. The first worker has read that, the third version 21, and it goes back to 20.
+    let accepted = play("Accept");
+    assert_eq!(accepted.summary.versions_lost, 2);
+    assert_eq!(lags("Accept"), [-2, 1]);
+    assert_eq!(lags("Relabel"), [0, 1]);
+    assert_eq!(accepted.recording.lags.classes()[0].ahead.total(), 1);
+    assert_eq!(fates(&play("Drop"), Fate::Dropped), [1.0, 0.0, 1.0]);
+    // The first waits for the server already; the third is told to stop.
+    assert_eq!(fates(&play("Refetch"), Fate::Dropped), [1.0, 0.0, 0.0]);
+    assert_eq!(fates(&play("Refetch"), Fate::Cancelled), [0.0, 0.0, 1.0]);
+    let sum = accepted.summary.lag_versions;
+    let applied: Vec<f64> = {
+        let rows = accepted.recording.sink.iter().map(|row| row.gradient).filter(|g| g.fate == Fate::Applied);
+        rows.map(|g| g.lag_versions() as f64).collect()
+    };
+    assert!((sum.mean.unwrap() - mean(&applied)).abs() < 1e-12);
+    let square = mean(&applied.iter().map(|lag| (lag - mean(&applied)).powi(2)).collect::<Vec<_>>());
+    assert!((sum.sd.unwrap() - square.sqrt()).abs() < 1e-12);
+}
+
+/// While a stateless server is away its workers go on at the same weights; when it is back all of that is one step, or many.
+#[test]
+fn a_backlog_has_no_lag_in_versions_and_much_in_seconds() {
+    let play = |backlog: &str, curvature: f64| {
+        let text = format!(
+            "Scenario(objective: Quadratic(curvature: {curvature:?}), start: [1.0], optimiser: [Sgd(learning_rate: 0.01)],
+             workers: [(count: 2, compute: Constant(0.1))], stop: (time_s: 30.1), record: (gradients: All),
+             server: (recovery: Stateless({backlog})), failures: [(of: Server, at: At([10.05]), repair: Constant(20.0))])"
+        );
+        crate::support::play(&text)
+    };
+    let sum = play("backlog: Sum", 0.1);
+    let rows: Vec<_> = sum.recording.sink.iter().map(|row| row.gradient).collect();
+    let late: Vec<_> = rows.iter().filter(|g| g.fate == Fate::Applied && g.ended.seconds() == 30.05).collect();
+    assert_eq!(late.len(), 400);
+    // One of them had been read just before the last step; all others have no lag at all.
+    assert_eq!(late.iter().map(|g| g.lag_versions()).sum::<i64>(), 1);
+    assert!(late.iter().all(|g| g.multiplicity == if g.lag_versions() == 0 { 399 } else { 1 }));
+    assert!(late.iter().map(|g| g.lag().seconds()).fold(0.0, f64::max) > 19.9);
+    // One step of n gradients at one point is 1 − lr·n·h, stable if lr·n·h < 2.
+    let back = sum.recording.incidents.iter().find(|incident| incident.what == Happening::ServerBack).unwrap();
+    assert_eq!(back.waiting, 400);
+    let grows = |backlog: &str, curvature: f64| {
+        let outcome = play(backlog, curvature);
+        let back =
+            outcome.recording.incidents.iter().find(|incident| incident.what == Happening::ServerBack).unwrap().loss;
+        outcome.summary.loss.unwrap() > back.unwrap()
+    };
+    assert!(!grows("backlog: Sum", 0.4) && grows("backlog: Sum", 0.6));
+    assert!(!grows("backlog: Sum, above: 50, factor: 0.1", 4.0) && grows("backlog: Sum, above: 50, factor: 0.1", 6.0));
+    assert!(!grows("backlog: Mean", 6.0));
+    // One by one, they are still gradients at the same point: it is as far as with their sum.
+    let single = play("backlog: OneByOne", 0.1);
+    let (one, all) = (single.summary.loss.unwrap(), sum.summary.loss.unwrap());
+    assert!((one - all).abs() < 1e-12 * all, "{one} {all}");
+    assert_eq!(single.summary.steps, sum.summary.steps + 399);
+}
+
+/// The next of the chain takes over after the time of detection, and there is one less.
+#[test]
+fn a_chain_of_servers_takes_over_until_it_is_used_up() {
+    let rest = "server: (recovery: Chain(replicas: 2, every: 5, detection: Constant(2.0), replacement: None)), stop: (time_s: 60.0),
+        failures: [(of: Server, at: At([10.5, 20.5, 30.5]), repair: Constant(7.0))]";
+    let outcome = run_into(&quadratic("(compute: Constant(1.0))", rest), NoRows);
+    let seen = outcome.recording.incidents.iter().filter(|incident| incident.what != Happening::Saved);
+    let seen: Vec<(f64, u64)> = seen.map(|incident| (incident.at.seconds(), incident.version)).collect();
+    // Back at the last multiple of 5, twice; then from the beginning.
+    assert_eq!(seen, [(10.5, 10), (12.5, 10), (20.5, 17), (22.5, 15), (30.5, 22), (37.5, 0)]);
+    let rest = rest.replace("replacement: None", "replacement: Constant(15.0)");
+    let outcome = run_into(&quadratic("(compute: Constant(1.0))", &rest), NoRows);
+    let last = outcome.recording.incidents.iter().rfind(|incident| incident.what == Happening::ServerBack).unwrap();
+    assert_eq!((last.at.seconds(), last.version), (32.5, 20));
+}
+
+/// A server that came back empty has what a worker has.
+#[test]
+fn a_worker_has_the_newest_copy() {
+    let rest = "server: (recovery: WorkerCopy(restore: Constant(0.25)), meanwhile: Retry), stop: (updates: 30),
+        failures: [(of: Server, at: At([10.4]), repair: Constant(1.0))], record: (trajectory: Every(1))";
+    let outcome = run_into(&quadratic("(compute: Constant(1.0)), (compute: Constant(0.7))", rest), NoRows);
+    let back = outcome.recording.incidents.iter().find(|incident| incident.what == Happening::ServerBack).unwrap();
+    assert_eq!((back.at.seconds(), back.version, outcome.summary.versions_lost), (11.65, 24, 0));
+    let scratch = run_into(&quadratic("(compute: Constant(1.0))", &rest.replace("Retry", "Idle")), NoRows);
+    // Nobody computes any more: there is nothing but the beginning.
+    let back = scratch.recording.incidents.iter().find(|incident| incident.what == Happening::ServerBack).unwrap();
+    assert_eq!((back.version, back.loss), (0, Some(0.5)));
+}
+
+/// Cut off from the server, a worker finishes what it has, and its push waits for the link.
+#[test]
+fn a_partition_holds_up_pushes_and_reads() {
+    let workers = "(name: \"near\", compute: Constant(1.0)), (name: \"far\", compute: Constant(1.0), joins_at: 0.5)";
+    let rest = "failures: [(of: Links([\"far\"]), at: At([3.25]), repair: Constant(4.0))], stop: (time_s: 10.0),
+        record: (gradients: All)";
+    let outcome = play(&quadratic(workers, rest));
+    let far: Vec<_> = outcome.recording.sink.iter().map(|row| row.gradient).filter(|g| g.worker == 1).collect();
+    let held: Vec<_> = far.iter().filter(|g| g.causes.outage.seconds() > 0.0).collect();
+    assert_eq!(held.len(), 1);
+    assert_eq!((held[0].read.seconds(), held[0].ended.seconds(), held[0].causes.outage.seconds()), (2.5, 7.25, 3.75));
+    assert_eq!(outcome.summary.applied_by_worker(&outcome.simulation), [10, 5]);
+}
+
+trait AppliedByWorker {
+    fn applied_by_worker(&self, simulation: &laggard::cluster::Simulation) -> Vec<u64>;
+}
+
+impl AppliedByWorker for Summary {
+    fn applied_by_worker(&self, simulation: &laggard::cluster::Simulation) -> Vec<u64> {
+        simulation.books().map(|books| books.count(Fate::Applied)).collect()
+    }
+}
+
+/// Told in time, a worker that is called back loses nothing.
+#[test]
+fn notice_saves_the_gradient_in_progress() {
+    let lost = |notice: &str| {
+        let failure = format!("(of: Workers, at: At([10.5]), repair: Constant(5.0){notice})");
+        let rest = format!("failures: [{failure}], stop: (time_s: 20.0)");
+        let outcome = run_into(&quadratic("(count: 3, compute: Constant(1.0))", &rest), NoRows);
+        (fates(&outcome, Fate::Lost).iter().sum::<f64>(), fates(&outcome, Fate::Applied)[0])
+    };
+    assert_eq!(lost(""), (3.0, 14.0));
+    assert_eq!(lost(", notice_s: 1.0"), (0.0, 14.0));
+}
+
+/// What is rented is paid, busy or not; what is away is not, unless it is said so.
+#[test]
+fn cost_is_the_price_of_what_was_rented() {
+    let scenario = |more: &str| {
+        let workers = format!(
+            "(count: 2, compute: Constant(1.0), price_per_hour: 36.0{more}), (compute: Constant(1.0), joins_at: 40.0, price_per_hour: 18.0)"
+        );
+        let rest = "server: (price_per_hour: 3.6), stop: (time_s: 100.0),
+            failures: [(of: Numbers([0]), at: At([50.0]), repair: Constant(20.0))]";
+        run_into(&quadratic(&workers, rest), NoRows)
+    };
+    // 200 worker-seconds at 0.01, 60 at 0.005, and the server's 100 at 0.001.
+    let near = |cost: Option<f64>, expected: f64| assert!((cost.unwrap() - expected).abs() < 1e-9, "{cost:?}");
+    near(scenario(", paid_while_down: true").summary.cost, 2.0 + 0.3 + 0.1);
+    let outcome = scenario("");
+    near(outcome.summary.cost, 1.8 + 0.3 + 0.1);
+    near(outcome.recording.trajectory.points().last().unwrap().cost, 2.2);
+    assert_eq!(outcome.summary.cost_to_loss, None);
+    let reached = quadratic("(compute: Constant(1.0), price_per_hour: 3600.0)", "stop: (updates: 10000, loss: 0.1)");
+    let summary = run_into(&reached, NoRows).summary;
+    near(summary.cost_to_loss, summary.time_to_loss_s.unwrap());
+    assert_eq!(run_into(&quadratic("(compute: Constant(1.0))", "stop: (updates: 5)"), NoRows).summary.cost, None);
+}
+
+/// What of the workers' time was of use: three gradients of one second in ten, one of them undone.
+#[test]
+fn time_that_came_to_nothing_is_no_use() {
+    let rest = "server: (recovery: Checkpoint(every: Versions(2))), stop: (time_s: 10.0),
+        failures: [(of: Server, at: At([3.5]), repair: Constant(100.0))]";
+    let summary = run_into(&quadratic("(compute: Constant(1.0))", rest), NoRows).summary;
+    assert_eq!((summary.steps, summary.versions_lost, summary.effective_share), (3, 0, Some(0.3)));
+    let rest = rest.replace("100.0", "6.0");
+    let summary = run_into(&quadratic("(compute: Constant(1.0))", &rest), NoRows).summary;
+    assert_eq!((summary.steps, summary.versions_lost, summary.effective_share), (3, 1, Some(0.2)));
+    // Without failures all of it is, but for what is under way at the end.
+    let plain = run_into(&quadratic("(compute: Constant(0.75))", "stop: (time_s: 10.0)"), NoRows).summary;
+    assert_eq!(plain.effective_share, Some(0.975));
+}
+
+fn failure() -> impl Strategy<Value = String> {
+    let of = prop_oneof![
+        Just("Server"),
+        Just("Workers"),
+        Just("Class(\"a\")"),
+        Just("Numbers([0, 2])"),
+        Just("Together([\"a\"])"),
+        Just("Links([\"b\"])"),
+        Just("Links([\"a\", \"b\"])"),
+    ];
+    let at = prop_oneof![
+        Just("At([2.0, 5.5, 9.0])"),
+        Just("Every(Exponential(mean: 6.0))"),
+        Just("Every(Weibull(shape: 0.6, scale: 5.0))"),
+        Just("Every(Constant(3.0))"),
+    ];
+    let repair = prop_oneof![
+        3 => Just("repair: Exponential(mean: 1.5),"),
+        2 => Just("repair: Constant(2.0),"),
+        1 => Just("repair: Constant(0.0),"),
+        1 => Just(""),
+    ];
+    (of, at, repair, any::<bool>(), 0..3u8).prop_map(|(of, at, repair, while_down, more)| {
+        let of_workers = !of.starts_with("Server") && !of.starts_with("Links");
+        let more = match more {
+            1 if of_workers => "notice_s: 0.7,",
+            2 if of_workers => "detection: Uniform(low: 0.1, high: 2.0),",
+            _ => "",
+        };
+        format!("(of: {of}, at: {at}, {repair} while_down: {while_down}, {more})")
+    })
+}
+
+fn recovery() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just("Scratch".to_owned()),
+        Just("Kept".to_owned()),
+        Just("Checkpoint(every: Versions(7), write: Exponential(mean: 0.2), commit: Constant(0.3), restore: Constant(0.5))".to_owned()),
+        Just("Checkpoint(every: Seconds(2.5), write: Constant(0.4), blocking: false, optimiser: false)".to_owned()),
+        Just("Checkpoint(every: Versions(3), write: Constant(0.1), at_end: true, missed: 1)".to_owned()),
+        Just("Chain(replicas: 2, every: 4, delay: Constant(0.2), detection: Constant(1.0), replacement: Exponential(mean: 4.0))".to_owned()),
+        Just("Stateless()".to_owned()),
+        Just("Stateless(backlog: Sum, above: 5, factor: 0.1)".to_owned()),
+        Just("Stateless(backlog: OneByOne)".to_owned()),
+        Just("WorkerCopy(restore: Constant(0.5))".to_owned()),
+    ]
+}
+
+fn protocol() -> impl Strategy<Value = &'static str> {
+    prop_oneof![
+        Just("Async"),
+        Just("Sync"),
+        Just("KSync(k: 2)"),
+        Just("KBatchAsync(k: 2)"),
+        Just("Ssp(bound: 2)"),
+        Just("FedBuff(buffer: 2, concurrency: 3)"),
+        Just("Rennala(batch: 3)"),
+        Just("Ringmaster(bound: 3)"),
+        Just("Admission(eta: 0.5, batch: 3)"),
+        Just("SyncReplicas(gradients: 2)"),
+        Just("RejectStale(tolerance: 1)"),
+        Just("LocalSgd(local: (steps: 2, learning_rate: 0.1))"),
+        Just("Custom(pace: Routed(tasks: 6))"),
+        Just("Custom(step: (after: Deadline(1.5)), pace: Barrier)"),
+        Just("Custom(step: (after: Gradients(4), parts: 2))"),
+    ]
+}
+
+proptest! {
+    #![proptest_config(cases(10_000))]
+
+    /// Whatever fails, whenever, and whatever is done about it: books balance, lags are conserved, causes add up, and a run ends.
+    #[test]
+    fn the_laws_hold_through_every_failure(
+        failures in prop::collection::vec(failure(), 1..4),
+        recovery in recovery(),
+        protocol in protocol(),
+        meanwhile in prop_oneof![Just("Idle"), Just("Retry"), Just("Lose")],
+        future in prop_oneof![Just("Accept"), Just("Drop"), Just("Relabel"), Just("Refetch")],
+        times in prop_oneof![
+            Just(""),
+            Just("service: Exponential(mean: 0.05), "),
+            Just("step: Constant(0.2), "),
+            Just("service: Constant(0.1), step: Exponential(mean: 0.1), publish: (every: 2, delay: Constant(0.1)), "),
+        ],
+        network in prop_oneof![Just(""), Just("network: (request: Constant(0.1), upload: Exponential(mean: 0.1)), ")],
+        seed in 0..1000u64,
+    ) {
+        let text = format!(
+            "Scenario(seed: {seed}, objective: Quadratic(curvature: 1.0), start: [1.0], optimiser: [HeavyBall(learning_rate: 0.01, momentum: 0.5)],
+             protocol: {protocol}, workers: [(name: \"a\", count: 2, compute: Exponential(mean: 1.0)),
+             (name: \"b\", count: 2, compute: Gamma(mean: 0.7, cv: 0.4), joins_at: 1.5)], {network}
+             server: ({times} recovery: {recovery}, meanwhile: {meanwhile}, future: {future}), failures: [{}],
+             stop: (updates: 150, time_s: 60.0), record: (gradients: All))", failures.join(", "));
+        let source = source(&text);
+        // Some protocols cannot be combined with published versions, or have nothing to drop.
+        let prepared = Prepared::new(&source, None, None);
+        prop_assume!(prepared.is_ok());
+        let outcome = run(prepared.unwrap(), Vec::new(), |_| true).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let books: Vec<_> = outcome.simulation.books().collect();
+        let applied: u64 = books.iter().map(|books| books.count(Fate::Applied) + books.count(Fate::RolledBack)).sum();
+        let rows = outcome.recording.sink.iter().filter(|row| row.gradient.fate == Fate::Applied).count() as u64;
+        prop_assert_eq!(applied, rows, "{}", text);
+        prop_assert_eq!(outcome.summary.steps - outcome.summary.versions_lost, outcome.simulation.version(), "{}", text);
+        let effective = outcome.summary.effective_share.unwrap_or(0.0);
+        prop_assert!((0.0..=1.0).contains(&effective) || protocol.contains("Routed"), "{effective} {}", text);
+    }
+}
+
+#[test]
+fn the_catalogues_have_every_way_to_fail_and_to_come_back() {
+    use laggard::failure::{Backlog, Every, Future, Meanwhile, Of, Recovery, When};
+    crate::support::check_catalogue::<Of>(Of::CATALOGUE);
+    crate::support::check_catalogue::<When>(When::CATALOGUE);
+    crate::support::check_catalogue::<Recovery<laggard::delay::Law>>(Recovery::<()>::CATALOGUE);
+    crate::support::check_catalogue::<Every>(Every::CATALOGUE);
+    crate::support::check_catalogue::<Backlog>(Backlog::CATALOGUE);
+    crate::support::check_catalogue::<Meanwhile>(Meanwhile::CATALOGUE);
+    crate::support::check_catalogue::<Future>(Future::CATALOGUE);
+}
