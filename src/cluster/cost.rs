@@ -31,7 +31,7 @@ impl Simulation {
     }
 
     pub(super) fn cost_with(&self, health: &[Health]) -> Option<f64> {
-        if !self.model.has_prices() {
+        if !self.has_prices {
             return None;
         }
         let servers = match self.model.comeback.recovery {

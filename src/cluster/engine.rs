@@ -68,8 +68,6 @@ pub struct Simulation {
     pub(super) now: Time,
     pub(super) version: u64,
     pub(super) updates: u64,
-    /// The version at which it ends.
-    last_version: u64,
     pub(super) ended: Option<Ended>,
     pub(super) workers: Vec<Worker>,
     pub(super) snapshots: Snapshots,
@@ -91,6 +89,8 @@ pub struct Simulation {
     fingerprint: Fingerprint,
     /// What was wrong before the first event.
     failed: Option<Error>,
+    /// Whether anything has a price: found out once, as there may be many workers.
+    pub(super) has_prices: bool,
 }
 
 impl Simulation {
@@ -109,7 +109,6 @@ impl Simulation {
             now: Time::ZERO,
             version: model.start_version,
             updates: 0,
-            last_version: model.start_version.saturating_add(model.stop.updates),
             ended: None,
             workers: (0..workers).map(|number| Worker::new(&model, number)).collect(),
             snapshots: Snapshots::new(&model.start, workers),
@@ -123,6 +122,7 @@ impl Simulation {
             in_vain: 0,
             fingerprint: Fingerprint::default(),
             failed: None,
+            has_prices: model.has_prices(),
             model,
         };
         if let Some(mut flow) = flow {
@@ -370,7 +370,7 @@ impl Simulation {
     /// Whether the step just taken was the last; `sound` says that it led somewhere.
     #[inline(always)]
     pub(super) fn check_end(&mut self, sound: bool) {
-        if self.version >= self.last_version {
+        if self.updates >= self.model.stop.updates {
             self.ended = Some(Ended::Updates);
         }
         if !sound {

@@ -220,9 +220,12 @@ impl Flow {
     /// The server goes on from what was saved. What was applied since then is undone.
     fn roll_back(&mut self, run: &mut Simulation, saved: &Saved, observer: &mut impl Observer) -> Result<()> {
         let undone = self.undo(run, saved.version);
-        self.store.versions_lost += run.version - saved.version;
+        let lost = run.version - saved.version;
+        self.store.versions_lost += lost;
+        // What was undone is to be done again.
+        run.model.stop.updates = run.model.stop.updates.saturating_add(lost);
         self.store.restored.push(saved.version);
-        run.ledger.go_back(run.version - saved.version);
+        run.ledger.go_back(lost);
         run.version = saved.version;
         run.snapshots.restore(&saved.parameters);
         run.model.optimiser = saved.optimiser.clone();

@@ -249,6 +249,13 @@ impl Moments {
         }
     }
 
+    /// Counts how far a lag is below 0, which hardly ever happens.
+    #[cold]
+    #[inline(never)]
+    pub fn record_ahead(&mut self, value: u64) {
+        self.record(value);
+    }
+
     #[inline(never)]
     fn record_large(&mut self, value: u64) {
         self.record(value);

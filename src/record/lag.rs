@@ -57,15 +57,17 @@ impl Lags {
     #[inline(always)]
     pub fn record(&mut self, gradient: &Gradient) {
         let class = &mut self.classes[gradient.class as usize];
+        let lag = gradient.lag_versions();
         let nanos = gradient.lag().nanos();
+        if lag >= 0 {
+            class.versions.record_small(lag as u64);
+        } else {
+            class.ahead.record_ahead(lag.unsigned_abs());
+        }
         class.nanos.record(nanos);
         class.clocks.record_small(gradient.lag_clocks);
-        match u64::try_from(gradient.lag_versions()) {
-            Ok(versions) => {
-                class.versions.record_small(versions);
-                self.joint.record(versions, nanos);
-            }
-            Err(_) => class.ahead.record_small(gradient.lag_versions().unsigned_abs()),
+        if lag >= 0 {
+            self.joint.record(lag as u64, nanos);
         }
         for (histogram, part) in class.causes.iter_mut().zip(gradient.causes.parts()) {
             if part.nanos() > 0 {
