@@ -57,7 +57,7 @@ pub enum When {
     At(Vec<Seconds>),
     /// After being up for so long, s, again and again.
     Every(Law),
-    /// As it was measured: the columns `from` and `until` of a file have the beginnings and ends of spells of being down; with
+    /// As it was measured: columns of a file have the beginnings of spells of being down, and their ends or how long they were; with
     /// `by`, each worker has the rows of its own series.
     Spells {
         /// A CSV or Parquet file.
@@ -65,7 +65,11 @@ pub enum When {
         /// The column of beginnings.
         from: String,
         /// The column of ends.
-        until: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<String>,
+        /// In its place, the column of how long they were.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lasting: Option<String>,
         /// The column that tells series apart.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
@@ -98,8 +102,8 @@ impl When {
         entry("Every", "after being up for so long, s, again and again", "Every(Weibull(shape: 0.7, scale: 3600.0))"),
         entry(
             "Spells",
-            "as it was measured: columns with the beginnings and ends of being down; `by` tells workers apart",
-            "Spells(file: \"faults.csv\", from: \"start_d\", until: \"down_d\", by: \"node\", scale: 86400.0)",
+            "as it was measured: columns with when it was down `from`, and `until` when or `lasting` how long; `by` tells workers apart",
+            "Spells(file: \"faults.csv\", from: \"start_d\", lasting: \"down_d\", by: \"node\", scale: 86400.0)",
         ),
     ];
 }

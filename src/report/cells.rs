@@ -50,7 +50,11 @@ struct Significant(f64);
 impl std::fmt::Display for Significant {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let digits = (1.0 - self.0.abs().log10().floor()).clamp(0.0, 12.0) as usize;
-        if self.0.abs() < 1e-4 { write!(formatter, "{:.1e}", self.0) } else { write!(formatter, "{:.digits$}", self.0) }
+        if !(1e-4..1e7).contains(&self.0.abs()) {
+            write!(formatter, "{:.1e}", self.0)
+        } else {
+            write!(formatter, "{:.digits$}", self.0)
+        }
     }
 }
 

@@ -186,12 +186,35 @@ fn utilisation(summary: &Summary) -> String {
     if !shares.is_empty() {
         let _ = writeln!(text, "at work           {}", shares.join(", "));
     }
+    text += &outages(summary);
     if let Some(bias) = summary.stationary_bias {
         let _ = writeln!(
             text,
             "bias              with these shares of the classes, SGD settles {} from the minimiser of the average",
             number(bias)
         );
+    }
+    text
+}
+
+/// What failed, and what that cost.
+fn outages(summary: &Summary) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    if summary.server_failures > 0 {
+        let (times, away, lost) = (summary.server_failures, number(summary.server_away_s), summary.versions_lost);
+        parts.push(format!("server {times}, away for {away} s, {lost} versions undone"));
+    }
+    if summary.worker_failures > 0 {
+        let up = summary.worker_availability.map_or(String::new(), |share| format!(", up {}", percent(share)));
+        parts.push(format!("workers {}{up}", summary.worker_failures));
+    }
+    let mut text = if parts.is_empty() { String::new() } else { format!("failures          {}\n", parts.join("; ")) };
+    if let Some(share) = summary.effective_share.filter(|_| !parts.is_empty()) {
+        let _ = writeln!(text, "of use            {} of the workers' time, for gradients that stand", percent(share));
+    }
+    if let Some(cost) = summary.cost {
+        let to_loss = summary.cost_to_loss.map_or(String::new(), |cost| format!("; {} to the loss", number(cost)));
+        let _ = writeln!(text, "cost              {}{to_loss}", number(cost));
     }
     text
 }

@@ -110,21 +110,24 @@ fn occurs(
             };
             Some(Occurs::Every(times.up, from.unwrap_or(Time::ZERO)))
         }
-        When::Spells { file, from, until, by, scale } => {
-            let [starts, ends] = [from, until].map(|column| match by {
+        When::Spells { file, from, until, lasting, by, scale } => {
+            let other = until.as_ref().or(lasting.as_ref()).unwrap_or(from);
+            let [starts, others] = [from, other].map(|column| match by {
                 None => builder.files.columns(file, &[column]).map(|columns| columns[0].to_vec()),
                 Some(by) => builder.files.series(file, column, by).map(|series| {
                     // Those without a series of their own never fail.
                     series.get(one.member as usize).map_or(Vec::new(), |own| own.to_vec())
                 }),
             });
-            let (starts, ends) = match (starts, ends) {
-                (Ok(starts), Ok(ends)) => (starts, ends),
+            let (starts, others) = match (starts, others) {
+                (Ok(starts), Ok(others)) => (starts, others),
                 (Err(error), _) | (_, Err(error)) => {
                     builder.note(&path, error);
                     return None;
                 }
             };
+            let from_start = if until.is_some() { 0.0 } else { 1.0 };
+            let ends: Vec<f64> = starts.iter().zip(&others).map(|(start, other)| from_start * start + other).collect();
             match spells(&starts, &ends, scale.get()) {
                 Ok(spells) => Some(Occurs::Spells(spells)),
                 Err(message) => {
@@ -220,6 +223,9 @@ pub fn check(scenario: &Scenario) -> Vec<Problem> {
         if matches!(failure.at, When::Spells { .. }) && (failure.repair.is_some() || failure.while_down) {
             let field = if failure.repair.is_some() { "repair" } else { "while_down" };
             wrong(field, "the file says how long it is down", "leave it out");
+        }
+        if matches!(&failure.at, When::Spells { until, lasting, .. } if until.is_some() == lasting.is_some()) {
+            wrong("at", "spells end at some time, or last for some", "give one of `until` and `lasting`");
         }
         if matches!(&failure.at, When::At(instants) if instants.is_empty()) {
             wrong("at", "it never fails", "give at least one instant");

@@ -555,3 +555,28 @@ fn the_catalogues_have_every_way_to_fail_and_to_come_back() {
     crate::support::check_catalogue::<Meanwhile>(Meanwhile::CATALOGUE);
     crate::support::check_catalogue::<Future>(Future::CATALOGUE);
 }
+
+/// Measured faults, by node, with names and overlaps: each worker is down when its node was.
+#[test]
+fn measured_faults_are_replayed_node_by_node() {
+    let folder = tempfile::tempdir().unwrap();
+    // Of node b the second fault lies in the first, and the third begins where it ends.
+    let faults = "node,start_h,down_h\nb,1.0,2.0\na,4.0,0.5\nb,1.5,0.25\nb,3.0,1.0\na,0.25,0.25\n";
+    std::fs::write(folder.path().join("faults.csv"), faults).unwrap();
+    let text = |how: &str| {
+        let at = format!("Spells(file: \"faults.csv\", from: \"start_h\", {how}, by: \"node\", scale: 3600.0)");
+        let rest = format!("failures: [(of: Workers, at: {at})], stop: (time_s: 36000.0)");
+        quadratic("(count: 3, compute: Constant(60.0))", &rest)
+    };
+    let source =
+        |how: &str| laggard::scenario::Source { path: folder.path().join("s.ron"), text: text(how), colour: false };
+    let outcome = run(Prepared::new(&source("lasting: \"down_h\""), None, None).unwrap(), NoRows, |_| true).unwrap();
+    let down: Vec<f64> = outcome.simulation.books().map(|books| books.down.seconds() / 3600.0).collect();
+    assert_eq!((down, outcome.summary.worker_failures), (vec![3.0, 0.75, 0.0], 3));
+    let seen =
+        outcome.recording.incidents.iter().map(|incident| (incident.at.seconds() / 3600.0, incident.worker.unwrap()));
+    assert_eq!(seen.collect::<Vec<_>>(), [(0.25, 1), (0.5, 1), (1.0, 0), (4.0, 1), (4.0, 0), (4.5, 1)]);
+    for wrong in ["until: \"down_h\"", "lasting: \"down_h\", until: \"down_h\"", "lasting: \"none\""] {
+        assert!(Prepared::new(&source(wrong), None, None).is_err(), "{wrong}");
+    }
+}
