@@ -138,6 +138,7 @@ fn name(next: &Upcoming) -> String {
         What::Deadline => "the time for a step is up".to_owned(),
         What::Saved => "what the server has is written, or saved".to_owned(),
         What::Timer => "it is time to save what the server has".to_owned(),
+        What::Through => "a gradient has got through the server's link".to_owned(),
         What::Fault(_) => "something fails, or is there again".to_owned(),
     };
     format!("at {} s, version {}: {what}", next.time.nanos() as f64 / 1e9, next.version)

@@ -3,13 +3,55 @@
 use super::engine::Simulation;
 use super::flow::{Flow, is_under_way};
 use super::gradient::{Fate, Gradient};
+use super::model::purpose;
 use super::server::Held;
 use super::worker::Phase;
 use super::{Ended, Observer};
 use crate::error::Result;
 use crate::protocol::{Late, Otherwise};
+use rand::RngExt;
 
 impl Flow {
+    /// The gradient comes a second time, if it does (at-least-once delivery): the copy counts as started, and is like any other but
+    /// that no worker waits for it.
+    pub(super) fn copy(&mut self, run: &mut Simulation, held: &Held) {
+        let probability = run.model.server.duplicates;
+        let (worker, number) = (held.gradient.worker, self.standings[held.gradient.worker as usize].begun);
+        if probability == 0.0 {
+            return;
+        }
+        let mut random = run.model.streams.stream(purpose::DUPLICATE, u64::from(worker)).draw(number);
+        if random.random::<f64>() >= probability {
+            return;
+        }
+        run.ledger.start(&mut run.workers[worker as usize].tally);
+        run.ledger.relabel(held.gradient.version_read as i64 - run.version as i64);
+        self.standings[worker as usize].in_flight += 1;
+        run.snapshots.share(held.slot);
+        self.server.waiting.push_back(self.server.waits_since(Held { is_copy: true, ..*held }, run.now));
+    }
+
+    /// Tells who paces the workers that a gradient was dealt with. Of copies it knows nothing.
+    pub(super) fn tell_done(&mut self, held: &Held, refused: bool) {
+        if !held.is_copy {
+            self.pacer.done(held.gradient.worker, refused, &mut self.starts);
+        }
+    }
+
+    /// The same of one that was held for a step, and will not be used after all.
+    pub(super) fn tell_unused(&mut self, held: &Held, version: u64) {
+        if !held.is_copy {
+            self.pacer.unused(held.gradient.worker, held.base == version, &mut self.starts);
+        }
+    }
+
+    /// The same of one that does not count against a budget any more.
+    pub(super) fn tell_refund(&mut self, held: &Held) {
+        if !held.is_copy {
+            self.pacer.refund(&mut self.starts);
+        }
+    }
+
     /// A gradient is ready to be used: it is refused, or held for its step.
     pub(super) fn receive(&mut self, run: &mut Simulation, held: Held, observer: &mut impl Observer) -> Result<()> {
         let number = held.gradient.worker;
@@ -20,17 +62,17 @@ impl Flow {
                 if let Some(mut evicted) = self.server.hold(held, run.now) {
                     self.server.waited(&mut evicted, run.now);
                     self.refuse(run, &evicted, Fate::Dropped, observer)?;
-                    self.pacer.unused(evicted.gradient.worker, evicted.base == run.version, &mut self.starts);
+                    self.tell_unused(&evicted, run.version);
                 }
                 self.step_if_ready(run, observer)?;
-                if self.server.stepping.is_some() && !self.buffers {
+                if self.server.stepping.is_some() && !self.buffers && !held.is_copy {
                     // Its worker goes on when the step is over, and reads the version that includes its own update.
                     self.awaits_step = Some(number);
                     return Ok(());
                 }
             }
         }
-        self.pacer.done(number, refusal.is_some(), &mut self.starts);
+        self.tell_done(&held, refusal.is_some());
         Ok(())
     }
 
@@ -59,7 +101,7 @@ impl Flow {
             Otherwise::Recompute if fate == Fate::Rejected => self.again.push_back(held.data),
             _ => {}
         }
-        self.pacer.refund(&mut self.starts);
+        self.tell_refund(held);
         self.end(run, &gradient, held.slot, observer)
     }
 
@@ -74,7 +116,7 @@ impl Flow {
             self.server.waited(&mut held, run.now);
             self.server.remove(place);
             self.refuse(run, &held, fate, observer)?;
-            self.pacer.unused(held.gradient.worker, held.base == run.version, &mut self.starts);
+            self.tell_unused(&held, run.version);
         }
         Ok(())
     }

@@ -282,6 +282,7 @@ impl Simulation {
             What::Deadline => flow.on_deadline(self, observer),
             What::Saved => flow.on_saved(self, observer),
             What::Timer => flow.on_timer(self, observer),
+            What::Through => flow.on_link(self, observer),
             What::Fault(place) => flow.on_fault(self, place as usize, observer),
         };
         self.flow = Some(flow);

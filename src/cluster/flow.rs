@@ -7,6 +7,7 @@ use super::engine::{ARRIVAL_OR_STEP, START, Simulation, TIME_IS_UP};
 use super::errors;
 use super::fault::Faults;
 use super::gradient::{Fate, Gradient};
+use super::link::Link;
 use super::model::{DelayId, Member, Model, purpose};
 use super::publish::{Edition, Published};
 use super::server::{Held, Server};
@@ -27,10 +28,11 @@ pub enum Key {
     Deadline,
     Save,
     Timer,
+    Link,
 }
 
 /// How many keys there are beyond those of the workers.
-pub const KEYS: u32 = 6;
+pub const KEYS: u32 = 7;
 
 /// The most workers that a run can have.
 pub const MAX_WORKERS: u64 = (Queue::MAX_KEYS - KEYS) as u64;
@@ -67,6 +69,7 @@ pub struct Flow {
     pub(super) published: Published,
     pub(super) faults: Faults,
     pub(super) store: Store,
+    pub(super) link: Link,
     /// Whose requests for a snapshot have come while nobody could read.
     pub(super) knocking: Vec<u32>,
     /// Lags of those applied: in flight, in versions and nanoseconds, and in batches.
@@ -106,6 +109,7 @@ impl Flow {
             published: Published::default(),
             faults: Faults::new(model),
             store: Store::new(model),
+            link: Link::default(),
             knocking: Vec::new(),
             lag_in_flight: 0,
             nanos_in_flight: 0,
@@ -209,9 +213,12 @@ impl Flow {
         (worker.read, worker.version_read, worker.slot) = (task.read, task.edition.version, task.edition.slot);
         let member = &run.model.workers[number as usize];
         let arrival = worker.draw_work(&mut run.model.delays, index, u64::from(member.local_steps), run.now);
-        let arrival = arrival.ok_or_else(|| {
-            errors::clock_ended(&format!("worker {number}"), &format!("workers.{}", worker.class), run.now)
-        })?;
+        let late = || errors::clock_ended(&format!("worker {number}"), &format!("workers.{}", member.class), run.now);
+        let arrival = arrival.ok_or_else(late)?;
+        let out = self.send_out_snapshot(run)?;
+        let worker = &mut run.workers[number as usize];
+        worker.download += out;
+        let arrival = arrival.checked_add(out).ok_or_else(late)?;
         match member.gives_up.and_then(|span| run.now.checked_add(span)).filter(|&up| up < arrival) {
             Some(up) => run.queue.schedule(number, up, TIME_IS_UP),
             None => run.queue.schedule(number, arrival, ARRIVAL_OR_STEP),
@@ -258,9 +265,15 @@ impl Flow {
     /// A gradient reaches the server.
     pub fn on_arrival(&mut self, run: &mut Simulation, number: u32, observer: &mut impl Observer) -> Result<()> {
         if self.is_stranded(number) {
-            self.be_patient(run, number);
+            if let Some(up) = self.gives_up_at(run, number) {
+                run.queue.schedule(number, up.max(run.now), TIME_IS_UP);
+            }
             return Ok(());
         }
+        if self.enters_link(run, number)? {
+            return Ok(());
+        }
+        self.standings[number as usize].is_sent = false;
         let gradient = self.under_way(run, number);
         let held = Held {
             base: self.pacer.base(number, gradient.version_read),
@@ -273,6 +286,7 @@ impl Flow {
             stepped_nanos: 0,
             away_nanos: 0,
             incarnation: self.faults.health.get(number as usize).map_or(0, |health| health.incarnation),
+            is_copy: false,
         };
         self.free(run, number);
         if self.is_lost(run) {
@@ -280,19 +294,17 @@ impl Flow {
         }
         if let Some(held) = self.greet(run, held, observer)? {
             self.server.waiting.push_back(self.server.waits_since(held, run.now));
+            self.copy(run, &held);
         }
         self.serve(run, observer)?;
         self.next_task(run, number)?;
         self.start_all(run)
     }
 
-    /// A worker whose gradient does not get through gives up at last, if it ever does.
-    fn be_patient(&mut self, run: &mut Simulation, number: u32) {
+    /// When a worker gives up on the gradient that it has under way, if it does.
+    pub(super) fn gives_up_at(&self, run: &Simulation, number: u32) -> Option<Time> {
         let began = run.workers[number as usize].read + self.standings[number as usize].wait;
-        let span = run.model.workers[number as usize].gives_up;
-        if let Some(up) = span.and_then(|span| began.checked_add(span)) {
-            run.queue.schedule(number, up.max(run.now), TIME_IS_UP);
-        }
+        began.checked_add(run.model.workers[number as usize].gives_up?)
     }
 
     fn free(&mut self, run: &Simulation, number: u32) {
@@ -328,6 +340,7 @@ impl Flow {
     ) -> Result<()> {
         let gradient = unfinished(self.under_way(run, number), fate);
         run.queue.cancel(number);
+        self.leaves_link(run, number)?;
         if let Some(health) = self.faults.health.get_mut(number as usize) {
             health.stranded = false;
         }
@@ -376,7 +389,7 @@ impl Flow {
             }
             if let Some(fate) = self.refusal(run, &held) {
                 self.refuse(run, &held, fate, observer)?;
-                self.pacer.done(held.gradient.worker, true, &mut self.starts);
+                self.tell_done(&held, true);
                 continue;
             }
             let stream = run.model.streams.stream(purpose::SERVICE, 0);

@@ -1,5 +1,6 @@
 //! Everything that a run is made of, built and checked, before its first event.
 
+use super::link::SharedLink;
 use crate::delay::Sampler;
 use crate::failure::{Future, Meanwhile, Recovery};
 use crate::kernel::{Purpose, Span, Streams, Time};
@@ -35,6 +36,8 @@ pub mod purpose {
     pub const REPAIR: Purpose = Purpose(12);
     /// Times until a failure is known, by failure and worker.
     pub const DETECTION: Purpose = Purpose(13);
+    /// Which gradients reach the server twice, by worker.
+    pub const DUPLICATE: Purpose = Purpose(18);
     /// Times of saving and restoring, by server, one purpose a kind.
     pub const RECOVERY: [Purpose; 4] = [Purpose(14), Purpose(15), Purpose(16), Purpose(17)];
 }
@@ -157,6 +160,10 @@ pub struct Serving {
     pub step: DelayId,
     /// When workers see its steps.
     pub publish: Publish,
+    /// The link that all messages share, if they do.
+    pub link: Option<SharedLink>,
+    /// How probable it is that a gradient reaches it twice.
+    pub duplicates: f64,
     /// What it costs a second.
     pub price_per_s: f64,
 }
@@ -224,6 +231,8 @@ impl Model {
             && self.server.publish == Publish::ALWAYS
             && self.workers.iter().all(member)
             && self.failures.is_empty()
+            && self.server.link.is_none()
+            && self.server.duplicates == 0.0
             && !self.comeback.recovery.saves()
             && !self.comeback.recovery.is_stateless()
     }
@@ -235,6 +244,7 @@ impl Model {
             && !composition.steps_with_several()
             && self.workers.iter().all(|member| member.request == DelayId::NONE)
             && self.failures.is_empty()
+            && self.server.duplicates == 0.0
             && !self.comeback.recovery.saves()
     }
 

@@ -112,9 +112,9 @@ impl Flow {
         for (place, held) in all.iter().enumerate() {
             self.lose(run, held, observer)?;
             if place < outside {
-                self.pacer.done(held.gradient.worker, true, &mut self.starts);
+                self.tell_done(held, true);
             } else {
-                self.pacer.unused(held.gradient.worker, held.base == run.version, &mut self.starts);
+                self.tell_unused(held, run.version);
             }
         }
         if let Some(worker) = self.awaits_step.take() {
@@ -129,7 +129,7 @@ impl Flow {
     fn lose(&mut self, run: &mut Simulation, held: &Held, observer: &mut impl Observer) -> Result<()> {
         let mut gradient = held.gradient;
         (gradient.fate, gradient.version_applied, gradient.ended) = (Fate::Lost, run.version, run.now);
-        self.pacer.refund(&mut self.starts);
+        self.tell_refund(held);
         self.end(run, &gradient, held.slot, observer)
     }
 
@@ -141,7 +141,7 @@ impl Flow {
 
     pub(super) fn lose_push(&mut self, run: &mut Simulation, held: &Held, observer: &mut impl Observer) -> Result<()> {
         self.lose(run, held, observer)?;
-        self.pacer.done(held.gradient.worker, true, &mut self.starts);
+        self.tell_done(held, true);
         self.start_all(run)
     }
 
@@ -307,9 +307,9 @@ impl Flow {
                 self.server.queued(&mut held, run.now);
                 let mut gradient = held.gradient;
                 (gradient.fate, gradient.version_applied, gradient.ended) = (Fate::Dropped, run.version, run.now);
-                self.pacer.refund(&mut self.starts);
+                self.tell_refund(&held);
                 self.end(run, &gradient, held.slot, observer)?;
-                self.pacer.done(gradient.worker, true, &mut self.starts);
+                self.tell_done(&held, true);
                 return Ok(None);
             }
         }

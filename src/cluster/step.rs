@@ -142,7 +142,9 @@ impl Flow {
         for _ in 0..count {
             let Some(held) = self.server.batch.pop_front() else { break };
             run.snapshots.release(held.slot);
-            self.pacer.used(held.gradient.worker, &mut self.starts);
+            if !held.is_copy {
+                self.pacer.used(held.gradient.worker, &mut self.starts);
+            }
         }
         self.server.batches += u64::from(self.server.batch.is_empty());
         self.publish(run)?;
@@ -280,7 +282,9 @@ impl Flow {
             self.nanos_in_flight += u128::from(gradient.arrived.since(gradient.read).nanos());
             self.lag_batches += self.server.batches as i64 - held.batches_read as i64;
             let busy = gradient.causes;
-            self.store.applied(run.version, gradient.worker, busy.download + busy.compute + busy.upload);
+            // A copy cost its worker nothing.
+            let busy = if held.is_copy { Span::ZERO } else { busy.download + busy.compute + busy.upload };
+            self.store.applied(run.version, gradient.worker, busy);
             run.ledger.end(gradient);
             observer.applied(gradient);
         }

@@ -36,6 +36,8 @@ pub enum What {
     Saved,
     /// It is time to save what the server has.
     Timer,
+    /// A gradient has got through the server's link.
+    Through,
     /// Something fails, or is there again: one of the scenario's failures, each worker's counted on its own.
     Fault(u32),
 }
@@ -58,6 +60,7 @@ impl Simulation {
             Some(key) if key == Key::Publish as u32 => What::Published,
             Some(key) if key == Key::Save as u32 => What::Saved,
             Some(key) if key == Key::Timer as u32 => What::Timer,
+            Some(key) if key == Key::Link as u32 => What::Through,
             Some(key) if key >= KEYS => What::Fault(key - KEYS),
             Some(_) => What::Deadline,
         }

@@ -126,6 +126,8 @@ pub struct Standing {
     pub batches_read: u64,
     /// How long its task had waited for it.
     pub wait: Span,
+    /// Whether its gradient is on the server's link, or through.
+    pub is_sent: bool,
     /// Gradients that it has not ended.
     pub in_flight: u64,
     pub dropped: u64,

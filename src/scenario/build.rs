@@ -4,8 +4,8 @@ use super::build_failures;
 use super::check::{check, cycle, fit, patience};
 use super::diagnose::Problem;
 use super::estimate::Estimate;
-use super::{Class, Scenario};
-use crate::cluster::{DelayId, Legs, Member, Model, Publish, Serving, Stop, purpose};
+use super::{Class, Scenario, Sharing};
+use crate::cluster::{DelayId, Legs, Member, Model, Publish, Serving, SharedLink, Stop, purpose};
 use crate::data::Files;
 use crate::delay::{Context, Law, Sampler};
 use crate::error::Error;
@@ -91,7 +91,7 @@ pub fn build(scenario: &Scenario, files: &Files, quantities: &[&str]) -> Result<
     let streams = Streams::new(scenario.seed, scenario.replication);
     let mut builder = Builder { files, streams, delays: Vec::new(), problems: Vec::new() };
     let composition = scenario.composition();
-    let server = serving(scenario, &mut builder);
+    let mut server = serving(scenario, &mut builder);
     let service_s = builder.mean(server.service);
     let busy_s = service_s + if composition.has_buffer() { 0.0 } else { builder.mean(server.step) };
     let (mut members, mut cycles) = members(scenario, &mut builder, busy_s);
@@ -118,6 +118,7 @@ pub fn build(scenario: &Scenario, files: &Files, quantities: &[&str]) -> Result<
     let dimension = objective.dimension();
     let estimate = Estimate::new(scenario, &cycles, [service_s, builder.mean(server.step)], dimension);
     problems.extend(fit(scenario, dimension, &estimate));
+    server.link = shared_link(scenario, dimension, &mut problems);
     let several = composition.steps_with_several() || scenario.server.recovery.is_stateless();
     let built = if several { Optimiser::for_several } else { Optimiser::new };
     let optimiser = built(&scenario.optimiser, dimension);
@@ -168,8 +169,22 @@ fn serving(scenario: &Scenario, builder: &mut Builder) -> Serving {
             every: server.publish.every.get(),
             delay: add("server.publish.delay", &server.publish.delay, purpose::PUBLISH),
         },
+        link: None,
+        duplicates: scenario.network.duplicates.get(),
         price_per_s: server.price_per_hour.get() / 3600.0,
     }
+}
+
+/// The link that messages of so many parameters share.
+fn shared_link(scenario: &Scenario, dimension: usize, problems: &mut Vec<Problem>) -> Option<SharedLink> {
+    let link = scenario.network.link?;
+    let seconds = dimension as f64 * link.bytes_per_parameter.get() / link.bytes_per_s.get();
+    let Some(message) = Span::from_seconds(seconds) else {
+        let message = format!("a message takes {seconds:e} s, which the virtual clock cannot show");
+        problems.push(Problem::at("network.link", message).help("give more bytes_per_s"));
+        return None;
+    };
+    Some(SharedLink { message, fair: link.sharing == Sharing::Fair })
 }
 
 /// How many local steps a protocol asks for, and whether fewer of slower workers.

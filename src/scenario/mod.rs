@@ -22,7 +22,7 @@ use crate::objective;
 use crate::optimiser;
 use crate::protocol::{Composition, Protocol};
 use crate::record::Record;
-use crate::units::{Count, Finite, NonNegative, Positive, Seconds};
+use crate::units::{Count, Finite, NonNegative, Positive, Probability, Seconds};
 use serde::{Deserialize, Serialize};
 
 /// Everything about a run. What has a sensible default may be left out; unknown fields are errors.
@@ -107,7 +107,7 @@ pub struct Class {
     pub paid_while_down: bool,
 }
 
-/// The links between workers and server; messages do not delay each other.
+/// The links between workers and server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Network {
@@ -118,6 +118,35 @@ pub struct Network {
     /// Seconds for a worker's request to reach the server, which then reads; without it, the answer to a push carries the next
     /// snapshot.
     pub request: Law,
+    /// The server's link, which all messages share; as much as they want if left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link: Option<Link>,
+    /// How probable it is that a gradient reaches the server twice.
+    pub duplicates: Probability,
+}
+
+/// A link that messages share: what comes in, and what goes out, each at its rate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// Bytes a second, each way.
+    pub bytes_per_s: Positive,
+    /// Bytes of one parameter in a message.
+    #[serde(default = "single_precision")]
+    pub bytes_per_parameter: Positive,
+    /// How gradients that come in at the same time share it. Snapshots go out one after the other in any case.
+    #[serde(default)]
+    pub sharing: Sharing,
+}
+
+/// How messages share a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Sharing {
+    /// One after the other.
+    #[default]
+    Fifo,
+    /// All at the same time, each at an equal part of the rate.
+    Fair,
 }
 
 /// The parameter server: it takes in one gradient at a time, first come, first served, and steps when the protocol says so.
@@ -194,6 +223,10 @@ fn single() -> Count {
 
 fn unit() -> Positive {
     Positive::new(1.0).unwrap_or_else(|reason| unreachable!("{reason}"))
+}
+
+fn single_precision() -> Positive {
+    Positive::new(4.0).unwrap_or_else(|reason| unreachable!("{reason}"))
 }
 
 fn origin() -> Vec<Finite> {

@@ -1,13 +1,13 @@
 //! Changes to a scenario: some of its fields with new values, as axes of a sweep and `--set` give them.
 
-use super::{Class, Expectation, Problem, Publish, Scenario, Server};
+use super::{Class, Expectation, Link, Problem, Publish, Scenario, Server};
 use crate::delay::Law;
 use crate::failure::{Failure, Future, Meanwhile, Recovery};
 use crate::objective;
 use crate::optimiser;
 use crate::protocol::Protocol;
 use crate::record::Record;
-use crate::units::{Count, Finite, NonNegative, Positive, Seconds};
+use crate::units::{Count, Finite, NonNegative, Positive, Probability, Seconds};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
@@ -82,6 +82,8 @@ patch! {
         download: Law,
         upload: Law,
         request: Law,
+        link: Option<Link>,
+        duplicates: Probability,
     }
 }
 
@@ -151,6 +153,8 @@ impl Patch {
             set(&mut scenario.network.download, &network.download);
             set(&mut scenario.network.upload, &network.upload);
             set(&mut scenario.network.request, &network.request);
+            set(&mut scenario.network.link, &network.link);
+            set(&mut scenario.network.duplicates, &network.duplicates);
         }
         if let Some(server) = &self.server {
             server.apply(&mut scenario.server);

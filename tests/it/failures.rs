@@ -520,12 +520,19 @@ proptest! {
             Just("step: Constant(0.2), "),
             Just("service: Constant(0.1), step: Exponential(mean: 0.1), publish: (every: 2, delay: Constant(0.1)), "),
         ],
-        network in prop_oneof![Just(""), Just("network: (request: Constant(0.1), upload: Exponential(mean: 0.1)), ")],
+        network in prop_oneof![
+            Just(""),
+            Just("network: (request: Constant(0.1), upload: Exponential(mean: 0.1)), "),
+            Just("network: (link: (bytes_per_s: 40.0)), "),
+            Just("network: (link: (bytes_per_s: 40.0, sharing: Fair), upload: Constant(0.1)), "),
+            Just("network: (duplicates: 0.3), "),
+        ],
+        patience in prop_oneof![4 => Just(""), 1 => Just(", give_up_s: 1.5")],
         seed in 0..1000u64,
     ) {
         let text = format!(
             "Scenario(seed: {seed}, objective: Quadratic(curvature: 1.0), start: [1.0], optimiser: [HeavyBall(learning_rate: 0.01, momentum: 0.5)],
-             protocol: {protocol}, workers: [(name: \"a\", count: 2, compute: Exponential(mean: 1.0)),
+             protocol: {protocol}, workers: [(name: \"a\", count: 2, compute: Exponential(mean: 1.0){patience}),
              (name: \"b\", count: 2, compute: Gamma(mean: 0.7, cv: 0.4), joins_at: 1.5)], {network}
              server: ({times} recovery: {recovery}, meanwhile: {meanwhile}, future: {future}), failures: [{}],
              stop: (updates: 150, time_s: 60.0), record: (gradients: All))", failures.join(", "));
@@ -579,4 +586,53 @@ fn measured_faults_are_replayed_node_by_node() {
     for wrong in ["until: \"down_h\"", "lasting: \"down_h\", until: \"down_h\"", "lasting: \"none\""] {
         assert!(Prepared::new(&source(wrong), None, None).is_err(), "{wrong}");
     }
+}
+
+/// Messages of 1,000 parameters at 4 bytes, 8,000 bytes a second: each takes half a second, and waits for others.
+#[test]
+fn messages_share_the_link_of_the_server() {
+    let scenario = |workers: &str, sharing: &str, stop: &str| {
+        format!(
+            "Scenario(objective: Diagonal(curvatures: Evenly(from: 0.5, to: 1.0, dimension: 1000)), start: [1.0],
+             optimiser: [Sgd(learning_rate: 0.01)], workers: [{workers}], network: (link: (bytes_per_s: 8000.0, sharing: {sharing})),
+             stop: ({stop}), record: (gradients: All))"
+        )
+    };
+    let ends = |sharing: &str| -> Vec<(u32, f64)> {
+        let outcome =
+            play(&scenario("(count: 2, compute: Constant(1.25)), (compute: Constant(1.0))", sharing, "updates: 3"));
+        let rows = outcome.recording.sink.iter().map(|row| row.gradient).filter(|g| g.fate == Fate::Applied);
+        rows.map(|g| (g.worker, g.ended.seconds())).collect()
+    };
+    // Snapshots are out at 0.5, 1 and 1.5 s; gradients are ready at 1.75, 2.25 and 2.5 s.
+    assert_eq!(ends("Fifo"), [(0, 2.25), (1, 2.75), (2, 3.25)]);
+    // The second and the third share it from 2.5 s on, when the second has half of it left.
+    assert_eq!(ends("Fair"), [(0, 2.25), (1, 3.0), (2, 3.25)]);
+    for sharing in ["Fifo", "Fair"] {
+        let summary = play(&scenario("(count: 16, compute: Exponential(mean: 1.0))", sharing, "updates: 4000")).summary;
+        // Saturated: one gradient in half a second, whoever waits; and Little's law.
+        let (rate, age) = (summary.throughput_per_s.unwrap(), summary.lag_s.mean.unwrap());
+        assert!((rate - 2.0).abs() < 0.01 && (rate * age - 16.0).abs() < 0.1, "{rate} {age}");
+        assert!((summary.lag_versions.mean.unwrap() - 15.0).abs() < 0.1);
+    }
+}
+
+/// At-least-once delivery: with probability p a gradient comes twice, and is used twice.
+#[test]
+fn duplicates_are_used_twice() {
+    let rest = "network: (duplicates: 0.25), stop: (time_s: 4000.0), record: (gradients: All)";
+    let outcome = play(&quadratic("(count: 5, compute: Constant(1.0))", rest));
+    let copies = outcome.summary.steps as f64 - 20_000.0;
+    assert!((copies - 5000.0).abs() < 4.0 * (20_000.0f64 * 0.25 * 0.75).sqrt(), "{copies}");
+    // Those in a row of one worker and one instant are of the same version: the second is one behind.
+    let rows: Vec<_> =
+        outcome.recording.sink.iter().map(|row| row.gradient).filter(|g| g.fate == Fate::Applied).collect();
+    let pairs = rows.windows(2).filter(|pair| pair[0].worker == pair[1].worker && pair[0].read == pair[1].read);
+    let lags: Vec<i64> = pairs.map(|pair| pair[1].lag_versions() - pair[0].lag_versions()).collect();
+    assert!(lags.len() as f64 == copies && lags.iter().all(|&lag| lag == 1));
+    // A synchronous step takes both. A copy that comes after it stands for its worker in the next, which then goes on without that worker's own.
+    let sync = play(&quadratic("(count: 5, compute: Constant(1.0))", &format!("protocol: Sync, {rest}")));
+    let applied = fates(&sync, Fate::Applied);
+    assert_eq!(sync.summary.steps, 4000);
+    assert!(applied[..4].iter().all(|&applied| applied > 4800.0) && applied[4] > 4000.0, "{applied:?}");
 }
