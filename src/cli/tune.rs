@@ -40,8 +40,8 @@ pub struct Options {
 }
 
 pub fn tune(options: &Options) -> Result<Verdict> {
-    let mut plan = Plan::new(&read(&options.file)?, &changes(&options.changes)?)?;
-    let goal = Goal::new(&mut plan, &options.over, &options.by)?;
+    let plan = Plan::new(&read(&options.file)?, &changes(&options.changes)?)?;
+    let goal = Goal::new(&plan, &options.over, &options.by)?;
     let all = 0..plan.cells.len();
     let text = describe(&plan, &all)?;
     if !options.quiet {
@@ -55,14 +55,20 @@ pub fn tune(options: &Options) -> Result<Verdict> {
         return Ok(results.interrupted(&progress));
     }
     let choices = choices.unwrap_or_default();
-    let (plan, cells) = results.publish(&pool, |plan, _| Some(table(plan, &choices)))?;
+    let (plan, cells) = results.publish(&pool, |plan, _| Some(table(plan, &goal, &choices)))?;
     if options.json {
         print(&format!("{}\n", Value::Array(choices.iter().map(|choice| to_json(&plan, &goal, choice)).collect())))?;
     } else if !options.quiet {
         print(&report::choices(&plan, &goal, &choices))?;
         note(&format!("results in {}\n", options.out.display()));
     }
-    note(&(shortfall(&plan, &cells) + &edges(&plan, &choices)));
+    let ends_by_loss = plan.prepare(0, 0)?.scenario.stop.loss.is_some();
+    if ends_by_loss && ["loss", "distance"].contains(&options.by.as_str()) {
+        note(
+            "warning: runs end at the loss of `stop`; to ask how low it gets, take that out: --set 'stop: (loss: None)'\n",
+        );
+    }
+    note(&(shortfall(&plan, &cells) + &warnings(&plan, &goal, &choices)));
     Ok(Verdict::Fine)
 }
 
@@ -91,19 +97,49 @@ fn search(
     Ok(true)
 }
 
-/// A warning for every choice whose best value may lie beyond those tried.
-fn edges(plan: &Plan, choices: &[Choice]) -> String {
+/// Warnings of choices whose best value may lie beyond those tried, an axis at a time, and of goals that were hardly or never reached.
+fn warnings(plan: &Plan, goal: &Goal, choices: &[Choice]) -> String {
     let mut text = String::new();
-    for choice in choices {
-        let Some(best) = choice.best() else { continue };
-        for &axis in &choice.edges {
-            let (name, label) = (&plan.axes[axis], &plan.cells[best.cell].labels[axis]);
-            let of = if choice.labels.is_empty() { String::new() } else { format!("{}: ", choice.labels.join(", ")) };
-            text +=
-                &format!("warning: {of}the best {name}, {label}, is the last one tried on its side; try beyond it\n");
+    for &axis in &goal.over {
+        let at_edge = |choice: &&Choice| choice.edges.contains(&axis);
+        let label = |choice: &Choice| choice.best().map(|best| plan.cells[best.cell].labels[axis].as_str());
+        let mut labels: Vec<&str> = choices.iter().filter(at_edge).filter_map(label).collect();
+        let count = labels.len();
+        labels.dedup();
+        if count > 0 {
+            text += &format!(
+                "warning: in {count} of {} choices the best {} is the last one tried on its side ({}); try beyond it\n",
+                choices.len(),
+                plan.axes[axis],
+                labels.join(", ")
+            );
         }
     }
+    let never = choices.iter().filter(|choice| choice.best().is_none()).count();
+    if never > 0 {
+        text += &format!("warning: in {never} of {} choices no run has {}{}\n", choices.len(), goal.by, hint(&goal.by));
+    }
+    let rarely =
+        |choice: &&Choice| choice.best().is_some_and(|best| best.estimate.map_or(0, |known| known.n) * 2 < best.runs);
+    let rare = choices.iter().filter(rarely).count();
+    if rare > 0 {
+        text += &format!(
+            "warning: in {rare} of {} choices fewer than half of the best one's runs have {}\n",
+            choices.len(),
+            goal.by
+        );
+    }
     text
+}
+
+/// What a figure needs to be there.
+fn hint(by: &str) -> &'static str {
+    match by {
+        "cost" => "; give price_per_hour",
+        "cost_to_loss" => "; give price_per_hour and stop: (loss: …), and time enough",
+        _ if by.ends_with("_to_loss") || by.ends_with("_to_loss_s") => "; give stop: (loss: …), and time enough",
+        _ => "",
+    }
 }
 
 fn rank(rank: Rank) -> &'static str {
@@ -115,7 +151,7 @@ fn rank(rank: Rank) -> &'static str {
 }
 
 /// One row for each candidate.
-fn table(plan: &Plan, choices: &[Choice]) -> Table {
+fn table(plan: &Plan, goal: &Goal, choices: &[Choice]) -> Table {
     let rows: Vec<_> = choices.iter().flat_map(|choice| &choice.candidates).collect();
     let cells: Vec<usize> = rows.iter().map(|candidate| candidate.cell).collect();
     let number = |of: fn(&crate::study::statistics::Estimate) -> Option<f64>| {
@@ -130,8 +166,14 @@ fn table(plan: &Plan, choices: &[Choice]) -> Table {
             rows.iter().map(|candidate| candidate.estimate.map_or(0, |known| known.n)).collect(),
         ),
         Column::maybe("mean", "as in the summary", number(|known| Some(known.mean))),
+        Column::maybe(
+            "median",
+            "as in the summary",
+            rows.iter().map(|candidate| candidate.median.map(|median| median.value)).collect(),
+        ),
         Column::maybe("lower", "end of the interval", number(|known| Some(known.interval()?.0))),
         Column::maybe("upper", "end of the interval", number(|known| Some(known.interval()?.1))),
+        Column::text("by", rows.iter().map(|_| goal.by.clone()).collect()),
         Column::text("rank", rows.iter().map(|candidate| rank(candidate.rank).to_owned()).collect()),
     ]);
     Table { file: "tune.parquet".into(), columns }
@@ -155,6 +197,7 @@ fn to_json(plan: &Plan, goal: &Goal, choice: &Choice) -> Value {
                 "values": tuned(candidate.cell),
                 "runs": candidate.runs,
                 "figure": candidate.estimate.as_ref().map(estimate_json),
+                "median": candidate.median.map(|median| median.value),
                 "rank": rank(candidate.rank),
             })
         })

@@ -94,7 +94,7 @@ pub fn choices(plan: &Plan, goal: &Goal, choices: &[Choice]) -> String {
     let by = format!("mean {}", goal.by);
     let best: Vec<String> = goal.over.iter().map(|&axis| format!("best {}", plan.axes[axis])).collect();
     header.extend(best.iter().map(String::as_str));
-    header.extend([by.as_str(), "reached", "may be as good"]);
+    header.extend([by.as_str(), "median", "runs with it", "may be as good"]);
     let values = |cell: usize| goal.over.iter().map(move |&axis| plan.cells[cell].labels[axis].clone());
     let line = |choice: &Choice| {
         let near = choice.candidates.iter().filter(|candidate| candidate.rank == Rank::Near);
@@ -104,18 +104,29 @@ pub fn choices(plan: &Plan, goal: &Goal, choices: &[Choice]) -> String {
             Some(best) => {
                 row.extend(values(best.cell));
                 row.push(best.estimate.map_or("–".to_owned(), |known| with_interval(&known)));
+                row.push(best.median.map_or("–".to_owned(), |median| figure(median.value)));
                 row.push(format!("{} of {}", best.estimate.map_or(0, |known| known.n), best.runs));
                 row.push(near.join(", "));
             }
             None => {
                 row.extend(goal.over.iter().map(|_| "–".to_owned()));
-                row.extend(["–".to_owned(), "never".to_owned(), String::new()]);
+                row.extend(["–".to_owned(), "–".to_owned(), "never".to_owned(), String::new()]);
             }
         }
         row
     };
     let level = figure(plan.sweep.level.get() * 100.0);
+    let heavy = |choice: &Choice| {
+        choice
+            .best()
+            .and_then(|best| best.estimate)
+            .is_some_and(|known| known.half_width == Err(Caution::InfiniteVariance))
+    };
+    let star =
+        " *: the variance of some delay is infinite: best is the least median, and medians of differences tell\n";
+    let star = if choices.iter().any(heavy) { star } else { "" };
     plain_table(&header, choices.iter().map(line))
+        + star
         + &format!(
             " ± half the width of {level} % intervals; as good: the interval of the paired difference has 0 in it\n"
         )

@@ -4,7 +4,7 @@ use super::histogram::bars;
 use super::number::{figure, maybe, number, percent};
 use super::plain_table;
 use crate::cluster::{CAUSES, Ended, FATES, Fate};
-use crate::record::{ClassLags, Lags, Rejection, Summary, Trajectory};
+use crate::record::{ClassLags, Lags, Rejection, Spread, Summary, Trajectory};
 use crate::study::Check;
 use std::fmt::Write;
 
@@ -74,7 +74,12 @@ fn measures(summary: &Summary) -> String {
         std::iter::once(name.to_owned()).chain(figures).collect::<Vec<String>>()
     });
     let mut text = plain_table(&["lag when applied, in", "mean", "sd", "p50", "p90", "p99", "max"], rows);
-    let correlation = summary.lag_correlation.map_or("none: one of them never varies".to_owned(), figure);
+    let varies = |spread: &Spread| spread.sd.is_some_and(|sd| sd > 0.0);
+    let none = match varies(&summary.lag_versions) && varies(&summary.lag_s) {
+        true => "none: some lags in versions are negative",
+        false => "none: one of them never varies",
+    };
+    let correlation = summary.lag_correlation.map_or(none.to_owned(), figure);
     let _ = writeln!(text, " correlation of versions and seconds: {correlation}");
     text
 }
@@ -89,7 +94,12 @@ fn histograms(all: &ClassLags) -> String {
         let padding = " ".repeat(58usize.saturating_sub(left.chars().count()));
         format!("{left}{padding}{right}").trim_end().to_owned() + "\n"
     };
-    (0..left.len().max(right.len())).map(line).collect()
+    let bars: String = (0..left.len().max(right.len())).map(line).collect();
+    let Some(furthest) = all.ahead.greatest() else { return bars };
+    let share = percent(all.ahead.total() as f64 / all.nanos.total().max(1) as f64);
+    bars + &format!(
+        "{share} of the gradients had read versions that a restore has undone since, and had negative lags: down to -{furthest} versions\n"
+    )
 }
 
 /// Where the seconds went.

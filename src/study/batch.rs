@@ -3,7 +3,7 @@
 use super::cells::counted;
 use super::journal::{Entry, Journal, kept};
 use super::replications::Standing;
-use super::run::{Prepared, run};
+use super::run::run;
 use super::sweep::Plan;
 use crate::cluster::Ended;
 use crate::error::{Error, Result};
@@ -84,8 +84,8 @@ fn make(plan: &Plan, journal: &Journal, cell: usize, replication: u64, progress:
     };
     let prepared = plan.prepare(cell, replication).map_err(named)?;
     let hash = prepared.stamp.scenario_hash;
-    if journal.read(cell, replication, Some(hash))?.is_none() {
-        let infinite_variance = has_infinite_variance(&prepared);
+    if journal.read(plan, cell, replication, Some(hash))?.is_none() {
+        let infinite_variance = prepared.has_infinite_variance();
         let classes = prepared.scenario.class_names();
         let mut steps = 0;
         let outcome = run(prepared, NoRows, |simulation| {
@@ -101,12 +101,9 @@ fn make(plan: &Plan, journal: &Journal, cell: usize, replication: u64, progress:
         progress.steps.fetch_add(outcome.summary.steps - steps, Ordering::Relaxed);
         let all = tables(&outcome.simulation, &outcome.summary, &outcome.recording, &classes);
         let tables = kept(all, &plan.sweep.tables);
-        journal.write(&Entry { cell, replication, scenario_hash: hash, infinite_variance, tables })?;
+        let entry = Entry { cell, replication, scenario_hash: hash, infinite_variance, tables };
+        journal.write(plan, &entry)?;
     }
     progress.runs.fetch_add(1, Ordering::Relaxed);
     Ok(())
-}
-
-fn has_infinite_variance(prepared: &Prepared) -> bool {
-    prepared.model.delays.iter().any(|delay| delay.delay().variance().is_infinite())
 }

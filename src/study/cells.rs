@@ -44,7 +44,7 @@ pub fn counted(plan: &Plan, journal: &Journal, cell: usize) -> Result<(Vec<Entry
     let (_, most) = plan.sweep.replications.range();
     let mut entries = Vec::new();
     for replication in 0..most {
-        let Some(mut entry) = journal.read(cell, replication, None)? else { break };
+        let Some(mut entry) = journal.read(plan, cell, replication, None)? else { break };
         entry.tables.truncate(1);
         entries.push(entry);
     }
@@ -83,7 +83,7 @@ pub fn tabulate(
 ) -> Result<Vec<CellFigures>> {
     let mut cells = Vec::new();
     let mut run = 0;
-    let present: Vec<usize> = journal.finished()?.into_keys().filter(|&cell| cell < plan.cells.len()).collect();
+    let present = journal.begun(plan)?;
     for chunk in present.chunks(AT_A_TIME) {
         let all: Vec<_> =
             pool.install(|| chunk.par_iter().map(|&cell| counted(plan, journal, cell)).collect::<Result<_>>())?;
@@ -92,7 +92,8 @@ pub fn tabulate(
                 continue;
             }
             for part in entries.chunks(AT_A_TIME) {
-                let whole = |entry: &Entry| journal.read(entry.cell, entry.replication, Some(entry.scenario_hash));
+                let whole =
+                    |entry: &Entry| journal.read(plan, entry.cell, entry.replication, Some(entry.scenario_hash));
                 let part: Vec<Option<Entry>> = pool.install(|| part.par_iter().map(whole).collect::<Result<_>>())?;
                 for entry in part.into_iter().flatten() {
                     for table in &entry.tables {
@@ -145,12 +146,12 @@ fn figures(table: &Table) -> Vec<String> {
 }
 
 /// Numbers that say which run it is, and are no result.
-fn is_label(name: &str) -> bool {
+pub fn is_label(name: &str) -> bool {
     ["run", "seed", "replication"].contains(&name)
 }
 
 /// Whether a figure is made of durations, or of how many fit into others, so that its variance is infinite if theirs is.
-fn depends_on_time(quantity: &str) -> bool {
+pub fn depends_on_time(quantity: &str) -> bool {
     quantity.starts_with("lag_s")
         || quantity.ends_with("_s")
         || quantity.ends_with("_per_s")

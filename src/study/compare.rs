@@ -1,7 +1,8 @@
 //! Several scenarios on the same random numbers: is the difference real, or noise?
 
+use super::cells::depends_on_time;
 use super::run::{Prepared, run};
-use super::statistics::{self, Estimate};
+use super::statistics::{self, Caution, Estimate, Median};
 use crate::error::Result;
 use crate::output::{NoRows, summary_numbers};
 use rayon::ThreadPool;
@@ -15,6 +16,8 @@ pub struct Contrast {
     pub own: Option<Estimate>,
     /// Its difference from the first scenario's, replication by replication; `None` for the first itself, or without pairs.
     pub difference: Option<Estimate>,
+    /// The median of these differences.
+    pub middle: Option<Median>,
     /// The share of pairs in which it is lower, ties counted half.
     pub lower: Option<f64>,
 }
@@ -23,12 +26,16 @@ impl Contrast {
     /// What can be said of it.
     pub fn verdict(&self) -> Option<Verdict> {
         let difference = self.difference?;
-        let half = difference.half_width.ok()?;
+        // Where means do not settle, the median of the differences tells.
+        let (lower, upper) = match difference.half_width {
+            Err(Caution::InfiniteVariance) => self.middle?.interval?,
+            _ => difference.interval()?,
+        };
         Some(if difference.mean == 0.0 && difference.sd == 0.0 {
             Verdict::Equal
-        } else if difference.mean.abs() <= half {
+        } else if lower <= 0.0 && upper >= 0.0 {
             Verdict::Noise
-        } else if difference.mean < 0.0 {
+        } else if upper < 0.0 {
             Verdict::Lower
         } else {
             Verdict::Higher
@@ -80,26 +87,36 @@ pub fn compare(
 ) -> Result<Comparison> {
     let runs: Vec<(usize, u64)> =
         (0..scenarios).flat_map(|scenario| (0..replications).map(move |replication| (scenario, replication))).collect();
-    let figures = |&(scenario, replication): &(usize, u64)| -> Result<BTreeMap<String, Option<f64>>> {
-        let outcome = run(prepare(scenario, replication)?, NoRows, |_| true)?;
-        Ok(summary_numbers(&outcome.summary).into_iter().collect())
+    type Figures = BTreeMap<String, Option<f64>>;
+    let figures = |&(scenario, replication): &(usize, u64)| -> Result<(Figures, bool)> {
+        let prepared = prepare(scenario, replication)?;
+        let heavy = prepared.has_infinite_variance();
+        let outcome = run(prepared, NoRows, |_| true)?;
+        Ok((summary_numbers(&outcome.summary).into_iter().collect(), heavy))
     };
-    let all: Vec<BTreeMap<String, Option<f64>>> =
-        pool.install(|| runs.par_iter().map(figures).collect::<Result<_>>())?;
+    let all: Vec<(Figures, bool)> = pool.install(|| runs.par_iter().map(figures).collect::<Result<_>>())?;
+    let heavy = all.iter().any(|(_, heavy)| *heavy);
     let of = |scenario: usize, quantity: &String| -> Vec<Option<f64>> {
         let own = &all[scenario * replications as usize..(scenario + 1) * replications as usize];
-        own.iter().map(|figures| figures.get(quantity).copied().flatten()).collect()
+        own.iter().map(|(figures, _)| figures.get(quantity).copied().flatten()).collect()
     };
     let contrasts = |quantity: &String| {
         let first = of(0, quantity);
-        let contrast = |scenario: usize| contrast(&of(scenario, quantity), &first, scenario > 0, level);
+        let heavy = heavy && depends_on_time(quantity);
+        let contrast = |scenario: usize| contrast(&of(scenario, quantity), &first, scenario > 0, level, heavy);
         (quantity.clone(), (0..scenarios).map(contrast).collect())
     };
     Ok(quantities.iter().map(contrasts).collect())
 }
 
-/// A figure over replications against the first scenario's.
-pub(super) fn contrast(own: &[Option<f64>], first: &[Option<f64>], is_other: bool, level: f64) -> Contrast {
+/// A figure over replications against the first scenario's. `heavy` says that its variance is infinite.
+pub(super) fn contrast(
+    own: &[Option<f64>],
+    first: &[Option<f64>],
+    is_other: bool,
+    level: f64,
+    heavy: bool,
+) -> Contrast {
     let values: Vec<f64> = own.iter().copied().flatten().collect();
     let pairs = own.iter().zip(first).filter_map(|(own, first)| Some(((*own)?, (*first)?)));
     let pairs: Vec<(f64, f64)> = pairs.filter(|_| is_other).collect();
@@ -113,9 +130,14 @@ pub(super) fn contrast(own: &[Option<f64>], first: &[Option<f64>], is_other: boo
             0.0
         }
     };
+    let known = |values: &[f64]| {
+        let known = statistics::mean(values, level)?;
+        Some(if heavy { Estimate { half_width: Err(Caution::InfiniteVariance), ..known } } else { known })
+    };
     Contrast {
-        own: statistics::mean(&values, level),
-        difference: statistics::mean(&differences, level),
+        own: known(&values),
+        difference: known(&differences),
+        middle: statistics::median(&differences, level),
         lower: (!pairs.is_empty()).then(|| pairs.iter().map(lower).sum::<f64>() / pairs.len() as f64),
     }
 }
@@ -127,14 +149,20 @@ mod tests {
     #[test]
     fn a_difference_within_the_noise_is_no_verdict() {
         let first = [Some(1.0), Some(2.0), Some(3.0)];
-        let noisy = contrast(&[Some(1.1), Some(1.9), Some(3.1)], &first, true, 0.95);
+        let noisy = contrast(&[Some(1.1), Some(1.9), Some(3.1)], &first, true, 0.95, false);
         assert_eq!((noisy.verdict(), noisy.lower), (Some(Verdict::Noise), Some(1.0 / 3.0)));
-        let lower = contrast(&[Some(0.5), Some(1.49), Some(2.51)], &first, true, 0.95);
+        let lower = contrast(&[Some(0.5), Some(1.49), Some(2.51)], &first, true, 0.95, false);
         assert_eq!((lower.verdict(), lower.lower), (Some(Verdict::Lower), Some(1.0)));
-        let same = contrast(&first, &first, true, 0.95);
+        let same = contrast(&first, &first, true, 0.95, false);
         assert_eq!((same.verdict(), same.lower), (Some(Verdict::Equal), Some(0.5)));
-        let never = contrast(&[None, None, Some(1.0)], &first, true, 0.95);
+        let never = contrast(&[None, None, Some(1.0)], &first, true, 0.95, false);
         assert_eq!((never.own.unwrap().n, never.verdict()), (1, None));
-        assert_eq!(contrast(&first, &first, false, 0.95).difference, None);
+        // With infinite variance no mean is sure, but a difference that has the same sign in all of six pairs is.
+        let six: Vec<Option<f64>> = (0..6).map(|value| Some(f64::from(value))).collect();
+        let more: Vec<Option<f64>> = (0..6).map(|value| Some(f64::from(value * value + 1))).collect();
+        let heavy = contrast(&more, &six, true, 0.95, true);
+        assert_eq!((heavy.own.unwrap().half_width.is_err(), heavy.verdict()), (true, Some(Verdict::Higher)));
+        assert_eq!(contrast(&more[..5], &six[..5], true, 0.95, true).verdict(), None);
+        assert_eq!(contrast(&first, &first, false, 0.95, false).difference, None);
     }
 }

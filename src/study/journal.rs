@@ -4,7 +4,7 @@ use super::sweep::{Kept, Plan};
 use crate::error::{Error, Result};
 use crate::output::{Folder, Table, Values};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -108,23 +108,25 @@ impl Journal {
     /// If it is not there, or holds the runs of another sweep.
     pub fn existing(path: &Path, plan: &Plan) -> Result<Journal> {
         let file = path.join(IDENTITY);
-        let bytes = fs::read(&file).map_err(|source| Error::io(&file, source))?;
+        let bytes = fs::read(&file).map_err(|_| {
+            Error::Invalid(format!("{}: is no folder of a sweep; name one that `sweep --out` has made", path.display()))
+        })?;
         if !serde_json::from_slice::<Identity>(&bytes).is_ok_and(|other| other == Identity::of(plan)) {
             return Err(other_sweep(&file));
         }
         Ok(Journal { path: path.to_owned(), _lock: None })
     }
 
-    fn file(&self, cell: usize, replication: u64) -> PathBuf {
-        self.path.join(RUNS).join(format!("cell-{cell:06}-{replication:06}.json"))
+    fn file(&self, id: &str, replication: u64) -> PathBuf {
+        self.path.join(RUNS).join(format!("cell-{id}-{replication:06}.json"))
     }
 
-    /// The finished run, if it is there: of the scenario with this hash, where one is given.
+    /// The finished run of a combination of `plan`, if it is there: of the scenario with this hash, where one is given.
     ///
     /// # Errors
     /// If it is there, but of another scenario: the data that it reads, say, were changed since.
-    pub fn read(&self, cell: usize, replication: u64, hash: Option<u64>) -> Result<Option<Entry>> {
-        let file = self.file(cell, replication);
+    pub fn read(&self, plan: &Plan, cell: usize, replication: u64, hash: Option<u64>) -> Result<Option<Entry>> {
+        let file = self.file(&plan.cells[cell].id, replication);
         let Ok(bytes) = fs::read(&file) else { return Ok(None) };
         // A file that cannot be understood is made again.
         let Ok(entry) = serde_json::from_slice::<Entry>(&bytes) else { return Ok(None) };
@@ -132,34 +134,35 @@ impl Journal {
             let reason = "is a run of another scenario, or of other data; choose another --out";
             return Err(Error::Invalid(format!("{}: {reason}", file.display())));
         }
-        Ok(Some(entry))
+        Ok(Some(Entry { cell, ..entry }))
     }
 
-    /// Keeps a finished run.
+    /// Keeps a finished run of `plan`.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn write(&self, entry: &Entry) -> Result<()> {
-        replace(&self.file(entry.cell, entry.replication), &to_json(entry)?)
+    pub fn write(&self, plan: &Plan, entry: &Entry) -> Result<()> {
+        replace(&self.file(&plan.cells[entry.cell].id, entry.replication), &to_json(entry)?)
     }
 
-    /// The finished runs that are there, by cell: their replications in order.
+    /// The combinations of `plan` of which there are finished runs.
     ///
     /// # Errors
     /// If the folder cannot be read.
-    pub fn finished(&self) -> Result<BTreeMap<usize, Vec<u64>>> {
+    pub fn begun(&self, plan: &Plan) -> Result<Vec<usize>> {
+        let ids: BTreeMap<&str, usize> =
+            plan.cells.iter().enumerate().map(|(cell, known)| (known.id.as_str(), cell)).collect();
+        let id = |name: String| Some(name.strip_prefix("cell-")?.strip_suffix(".json")?.rsplit_once('-')?.0.to_owned());
+        let found: BTreeSet<usize> =
+            self.names()?.into_iter().filter_map(id).filter_map(|id| ids.get(&*id).copied()).collect();
+        Ok(found.into_iter().collect())
+    }
+
+    /// The names of all files of runs.
+    fn names(&self) -> Result<Vec<String>> {
         let runs = self.path.join(RUNS);
-        let mut found: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
-        for entry in fs::read_dir(&runs).map_err(|source| Error::io(&runs, source))?.flatten() {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let numbers = name.strip_prefix("cell-").and_then(|rest| rest.strip_suffix(".json"));
-            let numbers = numbers.and_then(|rest| rest.split_once('-'));
-            if let Some((Ok(cell), Ok(replication))) = numbers.map(|(cell, rep)| (cell.parse(), rep.parse())) {
-                found.entry(cell).or_default().push(replication);
-            }
-        }
-        found.values_mut().for_each(|replications| replications.sort_unstable());
-        Ok(found)
+        let entries = fs::read_dir(&runs).map_err(|source| Error::io(&runs, source))?.flatten();
+        Ok(entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
     }
 
     /// Takes over the finished runs of another folder of the same sweep.
@@ -167,13 +170,11 @@ impl Journal {
     /// # Errors
     /// If one cannot be copied.
     pub fn take_over(&self, other: &Journal) -> Result<()> {
-        for (cell, replications) in other.finished()? {
-            for replication in replications {
-                let (from, to) = (other.file(cell, replication), self.file(cell, replication));
-                if !to.exists() {
-                    let bytes = fs::read(&from).map_err(|source| Error::io(&from, source))?;
-                    replace(&to, &bytes)?;
-                }
+        for name in other.names()?.iter().filter(|name| name.ends_with(".json")) {
+            let (from, to) = (other.path.join(RUNS).join(name), self.path.join(RUNS).join(name));
+            if !to.exists() {
+                let bytes = fs::read(&from).map_err(|source| Error::io(&from, source))?;
+                replace(&to, &bytes)?;
             }
         }
         Ok(())
@@ -212,7 +213,8 @@ fn remove_leftovers(folder: &Folder, runs: &Path) {
     for half in entries(runs).filter(|path| path.extension().is_some_and(|extension| extension == "tmp")) {
         let _ = fs::remove_file(half);
     }
-    for staging in entries(folder.path()).filter(|path| Folder::is_staging(path) && path != folder.staging()) {
+    let own = folder.staging().file_name();
+    for staging in entries(folder.path()).filter(|path| Folder::is_staging(path) && path.file_name() != own) {
         let _ = fs::remove_dir_all(staging);
     }
 }

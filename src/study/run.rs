@@ -167,6 +167,13 @@ impl Prepared {
     }
 }
 
+impl Prepared {
+    /// Whether some delay has an infinite variance, so that means of times do not settle.
+    pub fn has_infinite_variance(&self) -> bool {
+        self.model.delays.iter().any(|delay| delay.delay().variance().is_infinite())
+    }
+}
+
 /// All mistakes of a scenario and of its changes: those of its text, and `misfits` where they were made, be it in the scenario
 /// or in the last change of that field.
 fn misfit(source: &Source, changes: &[Change], draft: Draft<Scenario>, misfits: &[Problem]) -> Error {

@@ -11,7 +11,7 @@ use crate::units::{Count, Fraction, Positive};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// A sweep, as its file says it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -180,6 +180,8 @@ pub struct Cell {
     pub labels: Vec<String>,
     /// What is changed of the scenario.
     pub changes: Vec<Change>,
+    /// What its runs are called in the folder: its number or, of one that was added, a hash of its labels.
+    pub id: String,
 }
 
 /// All runs of a sweep.
@@ -239,11 +241,6 @@ impl Plan {
         self.base.prepare(&changes)
     }
 
-    /// Makes the runs belong to something more, as tuning: what only has the same sweep is another.
-    pub fn belong_to(&mut self, what: &str) {
-        self.hash = xxh3_64_with_seed(what.as_bytes(), self.hash);
-    }
-
     /// Whether an axis is one of learning rates.
     pub fn is_learning_rate(&self, axis: usize) -> bool {
         matches!(self.sweep.axes[axis], Axis::LearningRates(_) | Axis::LearningRatesBetween { .. })
@@ -260,6 +257,7 @@ impl Plan {
         // Changes of the axes stand last, in their order.
         let place = added.changes.len() - self.axes.len() + axis;
         added.changes[place] = Change::unwritten(patch);
+        added.id = format!("{:016x}", xxh3_64(added.labels.join("\n").as_bytes()));
         self.cells.push(added);
     }
 
@@ -334,6 +332,7 @@ fn cells(sweep: &Sweep, source: &Source, more: &[Change]) -> Vec<Cell> {
                 .chain(more.iter().cloned())
                 .chain(chosen.iter().map(change))
                 .collect(),
+            id: String::new(),
         }
     };
     let excluded = |cell: &Cell| {
@@ -342,5 +341,6 @@ fn cells(sweep: &Sweep, source: &Source, more: &[Change]) -> Vec<Cell> {
             labels.iter().all(|(name, label)| own(name).is_some_and(|axis| cell.labels[axis] == *label))
         })
     };
-    combinations.into_iter().map(cell).filter(|cell| !excluded(cell)).collect()
+    let numbered = combinations.into_iter().map(cell).filter(|cell| !excluded(cell)).enumerate();
+    numbered.map(|(number, cell)| Cell { id: format!("{number:06}"), ..cell }).collect()
 }

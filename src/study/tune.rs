@@ -1,10 +1,10 @@
 //! Tuning: of some axes of a sweep the best values, for each combination of the others.
 
-use super::cells::counted;
+use super::cells::{counted, depends_on_time, is_label};
 use super::compare::{Verdict, contrast};
-use super::journal::Journal;
+use super::journal::{Entry, Journal};
 use super::run::quantities;
-use super::statistics::Estimate;
+use super::statistics::{self, Caution, Estimate, Median};
 use super::sweep::Plan;
 use crate::error::{Error, Result};
 use crate::scenario::suggest;
@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Goal {
     /// The axes that are chosen from, by their places.
     pub over: Vec<usize>,
-    /// The figure whose mean is to be least.
+    /// The figure that is to be least.
     pub by: String,
 }
 
@@ -29,6 +29,8 @@ pub struct Candidate {
     pub runs: u64,
     /// The figure over the runs that have it: `None` if none has.
     pub estimate: Option<Estimate>,
+    /// The median of the same.
+    pub median: Option<Median>,
     /// Where it stands.
     pub rank: Rank,
 }
@@ -36,11 +38,12 @@ pub struct Candidate {
 /// Where a candidate stands among those for the same other values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rank {
-    /// The best: of those that have the figure in most of their runs, the one whose mean is least.
+    /// The best: of those that have the figure in nearly as large a share of their runs as any, the one whose mean is least or, where the
+    /// variance is infinite, whose median is.
     Best,
     /// Not to be told from the best: the interval of the paired difference has 0 in it.
     Near,
-    /// Worse, or without the figure in more of its runs.
+    /// Worse, or without the figure in too many of its runs.
     Worse,
 }
 
@@ -62,33 +65,69 @@ impl Choice {
     }
 }
 
+/// So near to the greatest share of runs that have the figure, a share is as good.
+const NEARLY: f64 = 0.9;
+
+/// A figure of all runs of a combination.
+struct Runs {
+    cell: usize,
+    values: Vec<Option<f64>>,
+}
+
+impl Runs {
+    fn known(&self) -> Vec<f64> {
+        self.values.iter().copied().flatten().collect()
+    }
+
+    /// In which share of the runs it is there.
+    fn share(&self) -> f64 {
+        self.known().len() as f64 / self.values.len().max(1) as f64
+    }
+
+    /// Its mean or, where means do not settle, its median.
+    fn middle(&self, heavy: bool) -> f64 {
+        let known = self.known();
+        if heavy {
+            return statistics::median(&known, 0.95).map_or(f64::INFINITY, |median| median.value);
+        }
+        known.iter().sum::<f64>() / known.len() as f64
+    }
+}
+
 impl Goal {
-    /// The goal of making the mean of `by` least over the axes called `over`. The plan's runs then belong to it.
+    /// The goal of making `by` least over the axes called `over`.
     ///
     /// # Errors
-    /// If there is no such figure, or axis, or if it is varied together with one that is not tuned.
-    pub fn new(plan: &mut Plan, over: &[String], by: &str) -> Result<Goal> {
-        if !quantities().contains(&by) {
+    /// If there is no such figure, or axis, or if one is varied together with one that is not tuned: all of it.
+    pub fn new(plan: &Plan, over: &[String], by: &str) -> Result<Goal> {
+        let mut wrong = Vec::new();
+        if !quantities().contains(&by) || is_label(by) {
             let help = suggest(by, quantities(), "the numbers are");
-            return Err(Error::Invalid(format!("--by: no number in the summary is called `{by}`; {help}")));
+            wrong.push(format!("--by: no figure of the summary is called `{by}`; {help}"));
         }
         let names: Vec<&str> = plan.axes.iter().map(String::as_str).collect();
-        let place = |name: &String| {
-            names.iter().position(|axis| axis == name).ok_or_else(|| {
-                Error::Invalid(format!("--over: no axis is called `{name}`; {}", suggest(name, &names, "the axes are")))
-            })
-        };
-        let places = over.iter().map(place).collect::<Result<BTreeSet<usize>>>()?;
+        let mut places = BTreeSet::new();
+        for name in over {
+            match names.iter().position(|axis| axis == name) {
+                Some(place) => drop(places.insert(place)),
+                None if names.is_empty() => wrong.push("--over: the sweep has no axes to tune".to_owned()),
+                None => {
+                    let help = suggest(name, &names, "give --over with some of the axes, which are");
+                    wrong.push(format!("--over: no axis is called `{name}`; {help}"));
+                }
+            }
+        }
         for group in &plan.sweep.zip {
             let (tuned, other): (Vec<&String>, Vec<&String>) = group.iter().partition(|axis| over.contains(axis));
             if let ([tuned, ..], [other, ..]) = (tuned.as_slice(), other.as_slice()) {
-                let reason = format!("--over: `{tuned}` is varied together with `{other}`; tune both, or unzip them");
-                return Err(Error::Invalid(reason));
+                let reason = "is varied together with";
+                wrong.push(format!("--over: `{tuned}` {reason} `{other}`; tune both, or unzip them"));
             }
         }
-        let goal = Goal { over: places.into_iter().collect(), by: by.to_owned() };
-        plan.belong_to(&format!("{goal:?}"));
-        Ok(goal)
+        if !wrong.is_empty() {
+            return Err(Error::Invalid(wrong.join("\n       ")));
+        }
+        Ok(Goal { over: places.into_iter().collect(), by: by.to_owned() })
     }
 
     /// The choices of a plan whose runs are there.
@@ -112,40 +151,53 @@ impl Goal {
     }
 
     fn choice(&self, plan: &Plan, journal: &Journal, cells: &[usize]) -> Result<Choice> {
-        let level = plan.sweep.level.get();
-        let mut all: Vec<(usize, Vec<Option<f64>>)> = Vec::new();
+        let (mut all, mut heavy) = (Vec::new(), false);
         for &cell in cells {
             let (entries, _) = counted(plan, journal, cell)?;
-            let value = |entry: &super::journal::Entry| entry.figure(&self.by).filter(|value| value.is_finite());
-            all.push((cell, entries.iter().map(value).collect()));
+            heavy |= entries.iter().any(|entry| entry.infinite_variance) && depends_on_time(&self.by);
+            all.push(Runs { cell, values: entries.iter().map(|entry| self.value(entry)).collect() });
         }
-        all.sort_by(|(a, _), (b, _)| self.in_order(plan, *a, *b));
-        let reached = |values: &[Option<f64>]| values.iter().flatten().count();
-        let mean = |values: &[Option<f64>]| values.iter().flatten().sum::<f64>() / reached(values) as f64;
-        let most = all.iter().map(|(_, values)| reached(values)).max().unwrap_or_default();
-        let surest = all.iter().filter(|(_, values)| most > 0 && reached(values) == most);
-        let best = surest.min_by(|(_, a), (_, b)| mean(a).total_cmp(&mean(b)));
-        let candidate = |(cell, values): &(usize, Vec<Option<f64>>)| {
-            let first = best.map_or(&[][..], |(_, values)| values);
-            let contrast = contrast(values, first, true, level);
+        all.sort_by_cached_key(|runs| self.place(plan, runs.cell));
+        let most = all.iter().map(Runs::share).fold(0.0, f64::max);
+        let counts = |runs: &&Runs| most > 0.0 && runs.share() >= NEARLY * most;
+        let best = all.iter().filter(counts).min_by(|a, b| a.middle(heavy).total_cmp(&b.middle(heavy)));
+        let candidate = |runs: &Runs| {
+            let first = best.map_or(&[][..], |best| &best.values);
+            let contrast = contrast(&runs.values, first, true, plan.sweep.level.get(), heavy);
+            let unsure = contrast.difference.is_none_or(|known| known.half_width != Err(Caution::NotFinite));
             let rank = match contrast.verdict() {
-                _ if best.is_some_and(|(best, _)| best == cell) => Rank::Best,
-                _ if most == 0 || reached(values) < most => Rank::Worse,
-                None | Some(Verdict::Noise | Verdict::Equal) => Rank::Near,
-                Some(_) => Rank::Worse,
+                _ if best.is_some_and(|best| best.cell == runs.cell) => Rank::Best,
+                _ if !counts(&runs) => Rank::Worse,
+                Some(Verdict::Noise | Verdict::Equal) => Rank::Near,
+                // Too few pairs to tell.
+                None if unsure => Rank::Near,
+                _ => Rank::Worse,
             };
-            Candidate { cell: *cell, runs: values.len() as u64, estimate: contrast.own, rank }
+            let median = statistics::median(&runs.known(), plan.sweep.level.get());
+            Candidate { cell: runs.cell, runs: runs.values.len() as u64, estimate: contrast.own, median, rank }
         };
         let candidates: Vec<Candidate> = all.iter().map(candidate).collect();
-        let edges = best.map_or(Vec::new(), |(best, _)| self.edges(plan, *best, cells));
+        let edges = best.map_or(Vec::new(), |best| self.edges(plan, best.cell, cells));
         Ok(Choice { labels: self.rest(plan, cells[0]).into_iter().cloned().collect(), candidates, edges })
     }
 
-    /// By numbers where labels are such, else as in the file.
-    fn in_order(&self, plan: &Plan, a: usize, b: usize) -> std::cmp::Ordering {
-        let number = |axis: usize, cell: usize| plan.cells[cell].labels[axis].parse::<f64>().unwrap_or(f64::NAN);
-        let by = |&axis: &usize| number(axis, a).partial_cmp(&number(axis, b)).filter(|order| order.is_ne());
-        self.over.iter().find_map(by).unwrap_or_else(|| a.cmp(&b))
+    /// The figure of a run, unless that diverged.
+    fn value(&self, entry: &Entry) -> Option<f64> {
+        entry.figure(&self.by).filter(|value| value.is_finite() && entry.text("ended") != "diverged")
+    }
+
+    /// Where a cell stands among the others: on each tuned axis by its number, where all labels are such, else as in the file.
+    fn place(&self, plan: &Plan, cell: usize) -> Vec<u64> {
+        let on = |&axis: &usize| {
+            let label = &plan.cells[cell].labels[axis];
+            let number = |label: &String| label.parse::<f64>().ok().filter(|number| *number >= 0.0);
+            if plan.cells.iter().all(|cell| number(&cell.labels[axis]).is_some()) {
+                // Numbers from 0 on are in the order of their bits.
+                return number(label).unwrap_or_default().to_bits();
+            }
+            plan.cells.iter().position(|other| other.labels[axis] == *label).unwrap_or_default() as u64
+        };
+        self.over.iter().map(on).chain([cell as u64]).collect()
     }
 
     /// The tuned axes, all of whose labels are numbers, on which `best` is the least or the greatest of `cells`.
