@@ -28,6 +28,10 @@ pub struct Running {
     /// Failures so far, and times of being up that were drawn.
     failures: u64,
     ups: u64,
+    /// The next of the instants, or spells, that are given.
+    given: usize,
+    /// Whether it keeps workers from beginning anything new.
+    has_noticed: bool,
 }
 
 /// What a worker has besides, where something can fail.
@@ -36,16 +40,15 @@ pub struct Health {
     /// How many failures keep it down, and its link.
     down_by: u32,
     cut_by: u32,
-    /// It was told that it will fail.
-    noticed: bool,
+    /// How many failures it was told of that keep it from beginning anything new.
+    noticed: u32,
     /// Since when it is down, and for how long it was before.
     down_since: Time,
     down: Span,
     /// How often it may start as soon as it can.
     owed: u32,
-    /// The server knows that it is gone; and whether it has to ask for work again when it is back.
+    /// The server knows that it is gone.
     left: bool,
-    asks: bool,
     /// Its gradient is ready, but does not get through; and for how long the last one did not.
     pub stranded: bool,
     pub outage: Span,
@@ -57,12 +60,17 @@ pub struct Health {
 
 impl Health {
     fn is_able(&self) -> bool {
-        self.down_by == 0 && self.cut_by == 0 && !self.noticed
+        self.down_by == 0 && self.cut_by == 0 && self.noticed == 0
     }
 
     /// It begins on something, as the server has that many incarnations behind it.
     pub fn begin(&mut self, incarnation: u32) {
         (self.stranded, self.outage, self.incarnation) = (false, Span::ZERO, incarnation);
+    }
+
+    /// It joins, and is down from now on if it failed before.
+    pub fn join(&mut self, now: Time) {
+        self.down_since = self.down_since.min(now);
     }
 
     /// How long it was down until `now`.
@@ -118,10 +126,19 @@ impl Flow {
     /// Finds out when a process that is up, or can fail while it is down, fails next.
     fn next_failure(&mut self, run: &mut Simulation, place: usize) -> Result<()> {
         let running = self.faults.running[place];
-        let number = running.failures as usize;
+        // What was to fail while it was down has failed.
+        let from = |passed: usize| running.given.max(passed);
         let fails = match &run.model.failures[place].occurs {
-            Occurs::At(times) => times.get(number).copied(),
-            Occurs::Spells(spells) => spells.get(number).map(|spell| spell.0),
+            Occurs::At(times) => {
+                let given = from(times.partition_point(|&at| at < run.now));
+                self.faults.running[place].given = given;
+                times.get(given).copied()
+            }
+            Occurs::Spells(spells) => {
+                let given = from(spells.partition_point(|spell| spell.1 <= run.now && spell.0 < run.now));
+                self.faults.running[place].given = given;
+                spells.get(given).map(|spell| spell.0)
+            }
             Occurs::Every(id, from) => {
                 let (id, from) = (*id, *from);
                 self.faults.running[place].ups += 1;
@@ -130,7 +147,7 @@ impl Flow {
                 then.and_then(|then| then.checked_add(from.since(run.now.min(from))))
             }
         };
-        // What should fail while it is down fails when it is there again, if it cannot fail twice.
+        // A spell that has begun meanwhile goes on.
         let fails = fails.map(|fails| fails.max(run.now));
         let notice = run.model.failures[place].notice;
         let running = &mut self.faults.running[place];
@@ -153,20 +170,28 @@ impl Flow {
     /// Something happens to a process.
     pub fn on_fault(&mut self, run: &mut Simulation, place: usize, observer: &mut impl Observer) -> Result<()> {
         let now = Some(run.now);
+        run.in_vain += 1;
         let process = run.model.failures[place].clone();
         let running = &mut self.faults.running[place];
         if running.back == now {
             (running.back, running.known, running.is_down) = (None, None, false);
-            self.comes_back(run, &process, observer)?;
+            let had_noticed = std::mem::take(&mut running.has_noticed);
             if !process.while_down {
                 self.next_failure(run, place)?;
             }
+            if had_noticed {
+                self.notice(&process, false);
+            }
+            if self.faults.running[place].noticed == now {
+                // It will fail so soon that nothing can be begun before.
+                self.is_noticed(run, place, &process, observer)?;
+            }
+            self.comes_back(run, &process, observer)?;
         } else if running.known == now {
             running.known = None;
             self.is_known(run, &process, observer)?;
         } else if running.noticed == now {
-            running.noticed = None;
-            self.is_noticed(run, &process, observer)?;
+            self.is_noticed(run, place, &process, observer)?;
         } else if running.fails == now {
             self.fails(run, place, &process, observer)?;
         }
@@ -186,23 +211,26 @@ impl Flow {
         let number = running.failures;
         running.failures += 1;
         running.fails = None;
+        let given = running.given;
+        running.given += usize::from(!matches!(process.occurs, Occurs::Every(..)));
         let repair = match &process.occurs {
-            Occurs::Spells(spells) => spells.get(number as usize).map(|spell| spell.1),
+            Occurs::Spells(spells) => spells.get(given).map(|spell| spell.1.max(run.now)),
             _ => draw(run, place, process.repair, purpose::REPAIR, number)?,
         };
         let back = match process.target {
             Target::Server => self.server_will_be_back(run, repair)?,
             _ => repair,
         };
-        let known = draw(run, place, process.detection, purpose::DETECTION, number)?;
-        let running = &mut self.faults.running[place];
-        running.back = back;
-        running.known = known.filter(|known| back.is_none_or(|back| *known < back));
+        if !again {
+            // If it is back before, that is never known.
+            self.faults.running[place].known = draw(run, place, process.detection, purpose::DETECTION, number)?;
+        }
+        self.faults.running[place].back = back;
         if process.while_down {
             self.next_failure(run, place)?;
         }
         match &process.target {
-            Target::Server => self.server_fails(run, again, observer),
+            Target::Server => self.server_fails(run, again, back.is_none(), observer),
             _ if again => Ok(()),
             Target::Workers(numbers) => {
                 numbers.iter().try_for_each(|&number| self.kill(run, number, observer))?;
@@ -238,10 +266,30 @@ impl Flow {
     }
 
     /// Workers learn that they are going to fail.
-    fn is_noticed(&mut self, run: &mut Simulation, process: &Process, observer: &mut impl Observer) -> Result<()> {
+    fn is_noticed(
+        &mut self,
+        run: &mut Simulation,
+        place: usize,
+        process: &Process,
+        observer: &mut impl Observer,
+    ) -> Result<()> {
+        let running = &mut self.faults.running[place];
+        running.noticed = None;
+        if std::mem::replace(&mut running.has_noticed, true) {
+            return Ok(());
+        }
+        self.notice(process, true);
         let Target::Workers(numbers) = &process.target else { return Ok(()) };
-        numbers.iter().for_each(|&number| self.faults.health[number as usize].noticed = true);
-        self.report(run, Happening::Noticed, numbers.first().copied(), observer)
+        numbers.iter().try_for_each(|&number| self.report(run, Happening::Noticed, Some(number), observer))
+    }
+
+    /// A process keeps its workers from beginning anything new, or no longer does.
+    fn notice(&mut self, process: &Process, keeps: bool) {
+        let Target::Workers(numbers) = &process.target else { return };
+        for &number in numbers {
+            let noticed = &mut self.faults.health[number as usize].noticed;
+            *noticed = if keeps { *noticed + 1 } else { *noticed - 1 };
+        }
     }
 
     /// The server learns that workers are gone, and no longer waits for them.
@@ -256,7 +304,7 @@ impl Flow {
             // Where tasks go round they stay with their worker.
             let owed = if self.tasks.is_empty() { std::mem::take(&mut health.owed) > 0 } else { false };
             self.server.set_gone(number, true);
-            self.faults.health[number as usize].asks = self.pacer.leave(number, owed, &mut self.starts);
+            self.pacer.leave(number, owed, &mut self.starts);
             self.report(run, Happening::WorkerMissed, Some(number), observer)?;
         }
         self.step_if_ready(run, observer)?;
@@ -270,7 +318,8 @@ impl Flow {
         if health.down_by > 1 {
             return Ok(());
         }
-        health.down_since = run.now;
+        // Before it joins it is not rented, and so not down.
+        health.down_since = if self.standings[number as usize].phase == Phase::Away { Time::MAX } else { run.now };
         self.faults.of_workers += 1;
         self.report(run, Happening::WorkerDown, Some(number), observer)?;
         match self.standings[number as usize].phase {
@@ -302,14 +351,12 @@ impl Flow {
         if health.down_by > 0 {
             return Ok(());
         }
-        health.down += run.now.since(health.down_since);
-        health.noticed = false;
+        health.down += run.now.since(health.down_since.min(run.now));
         let standing = &mut self.standings[number as usize];
         standing.since = run.now;
         if std::mem::take(&mut health.left) {
             self.server.set_gone(number, false);
-            let asks = std::mem::take(&mut health.asks);
-            self.pacer.rejoin(number, asks, &mut self.starts);
+            self.pacer.rejoin(number, &mut self.starts);
         }
         self.report(run, Happening::WorkerBack, Some(number), observer)?;
         self.resume(number);

@@ -42,6 +42,8 @@ pub const MAX_WORKERS: u64 = (Queue::MAX_KEYS - KEYS) as u64;
 pub struct Task {
     pub read: Time,
     pub edition: Edition,
+    /// The server's incarnation then.
+    pub incarnation: u32,
 }
 
 /// All that a plain run has no need of.
@@ -127,13 +129,25 @@ impl Flow {
                 self.knocking.push(number);
                 return Ok(());
             }
-            return self.assign(run, number);
+            return self.answer(run, number);
         }
         standing.phase = Phase::Free;
         standing.since = run.now;
+        if let Some(health) = self.faults.health.get_mut(number as usize) {
+            health.join(run.now);
+        }
         self.pacer.joined(number, &mut self.starts);
         self.start_all(run)?;
         self.next_task(run, number)
+    }
+
+    /// A request for a snapshot is answered, unless its worker cannot take it: then it asks again when it can.
+    pub(super) fn answer(&mut self, run: &mut Simulation, number: u32) -> Result<()> {
+        if self.is_able(number) {
+            return self.assign(run, number);
+        }
+        self.owe(number);
+        Ok(())
     }
 
     /// Lets all start that may: in the order of their numbers, so that those released by the same step come in an order that
@@ -178,7 +192,7 @@ impl Flow {
         let edition = self.read(run);
         run.ledger.start(&mut run.workers[number as usize].tally);
         run.ledger.read_behind(run.version - edition.version);
-        let task = Task { read: run.now, edition };
+        let task = Task { read: run.now, edition, incarnation: self.store.incarnation() };
         let standing = &mut self.standings[number as usize];
         standing.in_flight += 1;
         // A task can be sent to a worker that is busy, or has not joined yet.
@@ -186,7 +200,7 @@ impl Flow {
             && (standing.phase != Phase::Free || !queue.is_empty())
         {
             queue.push_back(task);
-            return Ok(());
+            return self.next_task(run, number);
         }
         self.compute(run, number, task)
     }
@@ -201,7 +215,7 @@ impl Flow {
         standing.wait = run.now.since(task.read);
         standing.batches_read = task.edition.batches;
         if let Some(health) = self.faults.health.get_mut(number as usize) {
-            health.begin(self.store.incarnation());
+            health.begin(task.incarnation);
         }
         let index = standing.begun;
         standing.begun += 1;
@@ -235,7 +249,12 @@ impl Flow {
             let standings = &self.standings;
             self.order.retain(|&(number, index, _)| is_under_way(&standings[number as usize], index));
         }
-        self.order.push_back((number, index, version));
+        // In the order of versions, also where the server went back.
+        let place = match self.order.back() {
+            Some(&(_, _, last)) if last > version => self.order.partition_point(|&(_, _, other)| other <= version),
+            _ => self.order.len(),
+        };
+        self.order.insert(place, (number, index, version));
     }
 
     /// The same after the server went back: in the order of the versions that they read.

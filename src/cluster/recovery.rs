@@ -1,6 +1,5 @@
 //! A server that fails, and what it is when it is there again.
 
-use super::Observer;
 use super::engine::Simulation;
 use super::flow::{Flow, Key, key};
 use super::gradient::Fate;
@@ -9,6 +8,7 @@ use super::model::DelayId;
 use super::server::Held;
 use super::store::{Draw, Saved};
 use super::worker::Phase;
+use super::{Ended, Observer};
 use crate::error::Result;
 use crate::failure::{Backlog, Future, Meanwhile, Recovery};
 use crate::kernel::Time;
@@ -50,11 +50,12 @@ impl Flow {
         Ok(repair.checked_add(restored.since(run.now)))
     }
 
-    /// The server fails, `again` if that only prolongs its repair.
+    /// The server fails, `again` if that only prolongs its repair, and perhaps `for_ever`.
     pub(super) fn server_fails(
         &mut self,
         run: &mut Simulation,
         again: bool,
+        for_ever: bool,
         observer: &mut impl Observer,
     ) -> Result<()> {
         self.store.failures += 1;
@@ -73,7 +74,12 @@ impl Flow {
             run.queue.cancel(key(run, what));
         }
         (self.store.pending, self.store.writing, self.store.blocks, self.store.finishing) = (None, false, false, false);
+        self.store.timed = false;
         if stateless {
+            if for_ever {
+                // Its workers would go on without end, and nothing would come of it.
+                run.ended.get_or_insert(Ended::Stalled);
+            }
             self.put_back(run);
             return self.start_all(run);
         }
@@ -158,9 +164,6 @@ impl Flow {
             None => self.store.backlog = !self.server.buffer.is_empty() && run.model.comeback.recovery.is_stateless(),
         }
         self.report_server(run, Happening::ServerBack, observer)?;
-        if run.queue.pending(key(run, Key::Deadline)).is_none() {
-            self.set_deadline(run);
-        }
         if run.queue.pending(key(run, Key::Timer)).is_none() {
             self.set_timer(run);
         }
@@ -169,11 +172,15 @@ impl Flow {
 
     /// Whoever waited for the server goes on.
     pub(super) fn reopen(&mut self, run: &mut Simulation, observer: &mut impl Observer) -> Result<()> {
+        if run.queue.pending(key(run, Key::Deadline)).is_none() {
+            // One that passed meanwhile passed without effect.
+            self.set_deadline(run);
+        }
         self.step_if_ready(run, observer)?;
         self.store.backlog = false;
         self.serve(run, observer)?;
         for number in std::mem::take(&mut self.knocking) {
-            self.assign(run, number)?;
+            self.answer(run, number)?;
         }
         self.start_all(run)
     }
@@ -208,7 +215,10 @@ impl Flow {
                 let Some((version, slot)) = computing.chain(pushing).max_by_key(|(version, _)| *version) else {
                     return first();
                 };
+                let undone = run.version - version.min(run.version);
+                let parts = run.model.composition.step.parts.get();
                 Some(Saved {
+                    batches: self.server.batches.saturating_sub(undone.div_ceil(parts)),
                     version: version.min(run.version),
                     parameters: run.snapshots.get(slot).to_vec(),
                     ..self.store.first.clone()
@@ -231,7 +241,7 @@ impl Flow {
         run.model.optimiser = saved.optimiser.clone();
         self.server.batches = saved.batches;
         self.unpublish(run);
-        if !run.model.comeback.recovery.saves() {
+        if saved.version < self.store.last.version || !run.model.comeback.recovery.saves() {
             // What it has now is all that there is to come back to.
             self.store.last = saved.clone();
         }

@@ -87,10 +87,10 @@ impl Flow {
             // The end of that step lets the next deadline begin.
             return Ok(());
         }
-        self.server.is_due = true;
         if !self.can_step() {
             return Ok(());
         }
+        self.server.is_due = true;
         if self.server.serving.is_none() {
             let before = run.updates;
             self.step_if_ready(run, observer)?;

@@ -192,6 +192,7 @@ impl Flow {
 
     /// Begins to save what the server has, unless it is still at it.
     pub(super) fn save(&mut self, run: &mut Simulation, observer: &mut impl Observer) -> Result<()> {
+        run.in_vain += 1;
         self.store.timed = false;
         let (write, blocking) = match &run.model.comeback.recovery {
             Recovery::Checkpoint { write, blocking, .. } => (*write, *blocking),

@@ -152,7 +152,11 @@ impl<L> Recovery<L> {
             "everything, from a store outside, into which workers push meanwhile",
             "Stateless(backlog: Sum, above: 50, factor: 0.1)",
         ),
-        entry("WorkerCopy", "the newest parameters that a worker has", "WorkerCopy(restore: Constant(1.0))"),
+        entry(
+            "WorkerCopy",
+            "the newest parameters that a worker has which is up; not with workers that stop",
+            "WorkerCopy(restore: Constant(1.0))",
+        ),
     ];
 
     /// The same with another way of saying how long things take; `path` is the name of the field.

@@ -32,6 +32,8 @@ pub struct Sampled {
     drawn: Vec<usize>,
     /// Which are drawn.
     is_drawn: Vec<bool>,
+    /// Workers that have left: nobody waits for them.
+    gone: Vec<bool>,
 }
 
 impl Gap {
@@ -51,10 +53,6 @@ impl Gap {
         let clock = &mut self.clocks[worker as usize];
         *clock += 1;
         let clock = *clock;
-        if self.gone[worker as usize] {
-            // What it sent before it left was used. It may start when it is back.
-            return starts.push(worker);
-        }
         if clock == self.slowest + 1 {
             self.at_slowest -= 1;
             if self.at_slowest == 0 {
@@ -113,6 +111,7 @@ impl Sampled {
             streams,
             drawn: Vec::with_capacity(sample),
             is_drawn: vec![false; workers],
+            gone: vec![false; workers],
         }
     }
 
@@ -132,11 +131,45 @@ impl Sampled {
         self.draw(worker, clock);
         // All of the others stand in a row from which the worker itself is missing.
         let others = self.drawn.iter().map(|&other| other + usize::from(other >= worker as usize));
-        let behind = others.into_iter().find(|&other| self.clocks[other].saturating_add(self.bound) < clock);
+        let is_behind = |&other: &usize| !self.gone[other] && self.clocks[other].saturating_add(self.bound) < clock;
+        let behind = others.into_iter().find(is_behind);
         match behind {
             None => starts.push(worker),
             Some(other) => self.after[worker as usize] = self.first[other].replace(worker),
         }
+    }
+
+    /// True if it was held back.
+    pub fn leave(&mut self, worker: u32, starts: &mut Vec<u32>) -> bool {
+        self.gone[worker as usize] = true;
+        let was_blocked = self.take_out(worker);
+        let mut waiting = self.first[worker as usize].take();
+        while let Some(other) = waiting {
+            waiting = self.after[other as usize].take();
+            self.start_or_wait(other, starts);
+        }
+        was_blocked
+    }
+
+    /// Takes a worker out of the row that it waits in, if it does.
+    fn take_out(&mut self, worker: u32) -> bool {
+        let next = self.after[worker as usize].take();
+        for row in self.first.iter_mut().chain(&mut self.after) {
+            if *row == Some(worker) {
+                *row = next;
+                return true;
+            }
+        }
+        false
+    }
+
+    /// It goes on with the slowest that are there, if it was behind them.
+    pub fn rejoin(&mut self, worker: u32) {
+        let present = self.clocks.iter().zip(&self.gone).filter(|(_, gone)| !**gone).map(|(clock, _)| *clock);
+        let slowest = present.min().unwrap_or(0);
+        self.gone[worker as usize] = false;
+        let clock = &mut self.clocks[worker as usize];
+        *clock = slowest.max(*clock);
     }
 
     /// Draws different others (Floyd's algorithm, 1987), always the same for the same worker and clock.

@@ -5,7 +5,7 @@ use super::clocks::{Gap, Sampled};
 use crate::kernel::{Purpose, Stream, Streams};
 use crate::units::NonNegative;
 use rand::RngExt;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// The stream of whom to send the next task to.
 const CHOICE: Purpose = Purpose(6);
@@ -28,6 +28,8 @@ pub struct Party {
 pub struct Pacer {
     state: State,
     workers: u32,
+    /// What there is to know of workers that have left: whether they want to start when they are back. Empty until one has.
+    gone: BTreeMap<u32, bool>,
 }
 
 #[derive(Debug)]
@@ -81,7 +83,7 @@ impl Pacer {
                 waiting: VecDeque::with_capacity(workers),
             },
         };
-        Pacer { state, workers: workers as u32 }
+        Pacer { state, workers: workers as u32, gone: BTreeMap::new() }
     }
 
     /// A worker has joined. Those that may start are added to `starts`, as by all of these methods; with tasks that go round, a
@@ -109,6 +111,18 @@ impl Pacer {
 
     /// The gradient of a worker was dealt with: kept for a step, used by one, or `refused`.
     pub fn done(&mut self, worker: u32, refused: bool, starts: &mut Vec<u32>) {
+        if !self.gone.is_empty()
+            && !matches!(self.state, State::Routed { .. } | State::Barrier)
+            && let Some(asks) = self.gone.get_mut(&worker)
+        {
+            // What it sent before it left.
+            *asks = true;
+            if let State::Slots { free, .. } = &mut self.state {
+                *free += 1;
+                self.fill(starts);
+            }
+            return;
+        }
         match &mut self.state {
             State::AtOnce => starts.push(worker),
             State::Barrier => starts.extend(refused.then_some(worker)),
@@ -185,10 +199,11 @@ impl Pacer {
                 *batches = batches_used;
                 *admitted = admitted.saturating_sub(undone);
             }
-            State::Tokens { newest, left, per_step, .. } => {
+            State::Tokens { newest, left, per_step, carried, .. } => {
                 *newest = version;
                 left.clear();
                 left.push_back((version, *per_step));
+                carried.iter_mut().for_each(|carried| *carried = version.min(*carried));
             }
             _ => return,
         }
@@ -196,16 +211,17 @@ impl Pacer {
     }
 
     /// A worker is gone, and nobody waits for it any more. `owes` says whether it was to start, and did not: that is then somebody
-    /// else's to do. True if it has to ask for work again when it is back.
-    pub fn leave(&mut self, worker: u32, owes: bool, starts: &mut Vec<u32>) -> bool {
+    /// else's to do. Where tasks go round they stay with their worker.
+    pub fn leave(&mut self, worker: u32, owes: bool, starts: &mut Vec<u32>) {
         let take = |row: &mut VecDeque<u32>| {
             let before = row.len();
             row.retain(|&other| other != worker);
             row.len() < before
         };
         let waited = match &mut self.state {
-            State::AtOnce | State::Barrier | State::Sampled(_) | State::Routed { .. } => return owes,
-            State::Gap(gap) => return gap.leave(worker, starts) || owes,
+            State::AtOnce | State::Barrier | State::Routed { .. } => false,
+            State::Sampled(sampled) => sampled.leave(worker, starts),
+            State::Gap(gap) => gap.leave(worker, starts),
             State::Slots { free, resting, .. } => {
                 *free += u64::from(owes);
                 take(resting)
@@ -221,16 +237,18 @@ impl Pacer {
                 take(waiting)
             }
         };
+        self.gone.insert(worker, waited || owes);
         self.fill(starts);
-        waited || owes
     }
 
-    /// A worker that had left is back; `asks` says whether it wants to start.
-    pub fn rejoin(&mut self, worker: u32, asks: bool, starts: &mut Vec<u32>) {
-        if let State::Gap(gap) = &mut self.state {
-            gap.rejoin(worker);
+    /// A worker that had left is back.
+    pub fn rejoin(&mut self, worker: u32, starts: &mut Vec<u32>) {
+        match &mut self.state {
+            State::Gap(gap) => gap.rejoin(worker),
+            State::Sampled(sampled) => sampled.rejoin(worker),
+            _ => {}
         }
-        if asks {
+        if self.gone.remove(&worker) == Some(true) {
             self.joined(worker, starts);
         }
     }

@@ -62,6 +62,8 @@ impl Builder<'_> {
             Error::Io { .. } => {
                 Problem::at(path, error.to_string()).help("paths are relative to the scenario's folder")
             }
+            Error::Table { .. } => Problem::at(path, error.to_string())
+                .help("the columns that are named must be there, with a finite number in every row"),
             other => Problem::at(path, other.to_string()),
         };
         if !self.problems.contains(&problem) {

@@ -5,8 +5,10 @@ use super::build::{Builder, Place};
 use super::diagnose::Problem;
 use crate::cluster::{Comeback, DelayId, Member, Occurs, Process, Target, purpose};
 use crate::delay::Law;
-use crate::failure::{Failure, Of, When};
+use crate::failure::{Failure, Meanwhile, Of, Recovery, When};
 use crate::kernel::{Span, Time};
+use crate::units::Count;
+use std::collections::BTreeSet;
 
 /// What fails, each thing on its own.
 struct Failing {
@@ -131,7 +133,8 @@ fn occurs(
             match spells(&starts, &ends, scale.get()) {
                 Ok(spells) => Some(Occurs::Spells(spells)),
                 Err(message) => {
-                    builder.problems.push(Problem::at(&path, format!("{file}: {message}")));
+                    let problem = Problem::at(&path, format!("{file}: {message}"));
+                    builder.problems.push(problem.help("spells begin at 0 or later, and do not end before they begin"));
                     None
                 }
             }
@@ -146,7 +149,7 @@ fn spells(starts: &[f64], ends: &[f64], scale: f64) -> Result<Vec<(Time, Time)>,
         let instant = |value: f64| Time::from_seconds(value * scale);
         match (instant(start), instant(end)) {
             (Some(start), Some(end)) if start <= end => all.push((start, end)),
-            _ => return Err(format!("row {} of a series: from {start} until {end} is no spell of time", row + 1)),
+            _ => return Err(format!("row {} of a series: from {start:e} until {end:e} is no spell of time", row + 1)),
         }
     }
     all.sort_unstable();
@@ -224,6 +227,18 @@ pub fn check(scenario: &Scenario) -> Vec<Problem> {
             let field = if failure.repair.is_some() { "repair" } else { "while_down" };
             wrong(field, "the file says how long it is down", "leave it out");
         }
+        if matches!(&failure.at, When::Spells { by: Some(_), .. })
+            && !matches!(failure.of, Of::Workers | Of::Class(_) | Of::Numbers(_))
+        {
+            wrong("at", "`by` tells workers apart that fail on their own", "leave out `by`");
+        }
+        if is_empty(&failure.of) {
+            wrong("of", "nothing is named, or something twice", "name each once");
+        }
+        if failure.of == Of::Server && scenario.composition().step.parts > Count::ONE {
+            let help = "leave out `parts`, or the failure";
+            wrong("of", "a batch that is used in several steps cannot be interrupted by a failure of the server", help);
+        }
         if matches!(&failure.at, When::Spells { until, lasting, .. } if until.is_some() == lasting.is_some()) {
             wrong("at", "spells end at some time, or last for some", "give one of `until` and `lasting`");
         }
@@ -231,5 +246,25 @@ pub fn check(scenario: &Scenario) -> Vec<Problem> {
             wrong("at", "it never fails", "give at least one instant");
         }
     }
+    let server = &scenario.server;
+    if matches!(server.recovery, Recovery::WorkerCopy { .. }) && server.meanwhile == Meanwhile::Idle {
+        let problem = Problem::at("server.recovery", "workers that stop have no copy any more");
+        problems.push(problem.help("let them go on: meanwhile: Retry, or Lose"));
+    }
+    if matches!(server.recovery, Recovery::Stateless { above: None, factor, .. } if factor.get() != 1.0) {
+        let problem = Problem::at("server.recovery", "`factor` is for steps with more gradients than `above`");
+        problems.push(problem.help("give `above`, too"));
+    }
     problems
+}
+
+/// Whether it names nothing, or something twice.
+fn is_empty(of: &Of) -> bool {
+    match of {
+        Of::Server | Of::Workers | Of::Class(_) => false,
+        Of::Numbers(numbers) => numbers.is_empty() || numbers.len() > numbers.iter().collect::<BTreeSet<_>>().len(),
+        Of::Together(names) | Of::Links(names) => {
+            names.is_empty() || names.len() > names.iter().collect::<BTreeSet<_>>().len()
+        }
+    }
 }

@@ -353,8 +353,11 @@ fn a_worker_has_the_newest_copy() {
     let outcome = run_into(&quadratic("(compute: Constant(1.0)), (compute: Constant(0.7))", rest), NoRows);
     let back = outcome.recording.incidents.iter().find(|incident| incident.what == Happening::ServerBack).unwrap();
     assert_eq!((back.at.seconds(), back.version, outcome.summary.versions_lost), (11.65, 24, 0));
-    let scratch = run_into(&quadratic("(compute: Constant(1.0))", &rest.replace("Retry", "Idle")), NoRows);
-    // Nobody computes any more: there is nothing but the beginning.
+    // With nobody who has a copy there is nothing but the beginning.
+    let dead = rest
+        .replace("failures: [", "failures: [(of: Workers, at: At([10.3])), ")
+        .replace("updates: 30", "time_s: 20.0");
+    let scratch = run_into(&quadratic("(compute: Constant(1.0))", &dead), NoRows);
     let back = scratch.recording.incidents.iter().find(|incident| incident.what == Happening::ServerBack).unwrap();
     assert_eq!((back.version, back.loss), (0, Some(0.5)));
 }
@@ -635,4 +638,148 @@ fn duplicates_are_used_twice() {
     let applied = fates(&sync, Fate::Applied);
     assert_eq!(sync.summary.steps, 4000);
     assert!(applied[..4].iter().all(|&applied| applied > 4800.0) && applied[4] > 4000.0, "{applied:?}");
+}
+
+/// What was to fail while it was down is passed over, and a spell that has begun meanwhile goes on; the clock never runs back.
+#[test]
+fn what_is_down_does_not_fail_again() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("spells.csv"), "a,b\n10,20\n21,22\n100,130\n").unwrap();
+    let text = |failure: &str| {
+        let recovery = "Checkpoint(every: Versions(10), restore: Empirical(values: [90.0, 1.0], draw: Replay))";
+        let rest =
+            format!("server: (recovery: {recovery}), failures: [(of: Server, {failure})], stop: (time_s: 200.0)");
+        quadratic("(count: 2, compute: Constant(1.0))", &rest)
+    };
+    let incidents = |failure: &str| -> Vec<f64> {
+        let source =
+            laggard::scenario::Source { path: folder.path().join("s.ron"), text: text(failure), colour: false };
+        let outcome = run(Prepared::new(&source, None, None).unwrap(), NoRows, |_| true).unwrap();
+        let incidents = outcome.recording.incidents.iter().filter(|incident| incident.what != Happening::Saved);
+        incidents.map(|incident| incident.at.seconds()).collect()
+    };
+    // Away from 10 until 20 + 90; the second spell is over by then, the third is not.
+    assert_eq!(incidents("at: Spells(file: \"spells.csv\", from: \"a\", until: \"b\")"), [10.0, 110.0, 110.0, 131.0]);
+    assert_eq!(incidents("at: At([5.0, 8.0, 150.0]), repair: Constant(10.0)"), [5.0, 105.0, 150.0, 161.0]);
+}
+
+/// After a restart from nothing, what was saved in another life is not come back to.
+#[test]
+fn a_server_does_not_go_forward_when_it_comes_back() {
+    for recovery in [
+        "Checkpoint(every: Versions(10), missed: 1)",
+        "Chain(replicas: 1, every: 10, detection: Constant(1.0), replacement: Constant(3.5))",
+    ] {
+        let rest = format!(
+            "server: (recovery: {recovery}), failures: [(of: Server, at: At([10.5, 13.5, 18.9]), repair: Constant(1.0))],
+             stop: (updates: 60, time_s: 1000.0)"
+        );
+        let outcome = run_into(&quadratic("(count: 2, compute: Constant(1.0))", &rest), NoRows);
+        assert_eq!((outcome.summary.ended.name(), outcome.simulation.version()), ("updates", 60), "{recovery}");
+        let backs = outcome.recording.incidents.windows(2).filter(|pair| pair[1].what == Happening::ServerBack);
+        assert!(backs.into_iter().all(|pair| pair[1].version <= pair[0].version));
+        assert_eq!(outcome.summary.steps, 60 + outcome.summary.versions_lost);
+    }
+}
+
+/// One failure, and everything is as it was before: with tasks that go round, budgets, slots, samples and deadlines.
+#[test]
+fn protocols_go_on_after_a_failure() {
+    let two = "(count: 2, compute: Constant(1.0))";
+    let eight = "(count: 8, compute: Constant(1.0))";
+    let server = |recovery: &str, more: &str| {
+        format!("server: (recovery: {recovery}{more}), failures: [(of: Server, at: At([5.5]), repair: Constant(0.1))]")
+    };
+    let worker = "failures: [(of: Numbers([0]), at: At([2.5]), detection: Constant(1.0))]";
+    for (protocol, workers, rest) in [
+        ("GeneralisedAsync(tasks: 6)", two, server("Checkpoint(every: Versions(1))", "")),
+        ("GeneralisedAsync(tasks: 6)", two, server("Scratch", ", meanwhile: Retry, future: Refetch")),
+        ("Admission(eta: 1.0, batch: 4)", eight, server("WorkerCopy()", ", meanwhile: Retry")),
+        (
+            "Custom(pace: Slots(concurrency: 1, next: InTurn))",
+            two,
+            format!("server: (service: Constant(2.0)), {worker}"),
+        ),
+        ("Admission(eta: 0.0, batch: 1)", two, format!("server: (service: Constant(2.0)), {worker}")),
+        ("SampledSsp(bound: 1, sample: 1)", "(count: 3, compute: Constant(1.0))", worker.to_owned()),
+        ("SyncReplicas(gradients: 2)", two, server("Checkpoint(every: Versions(1))", "")),
+    ] {
+        let outcome =
+            run_into(&quadratic(workers, &format!("protocol: {protocol}, {rest}, stop: (updates: 100)")), NoRows);
+        assert_eq!(outcome.summary.ended.name(), "updates", "{protocol} {rest}");
+    }
+    // A deadline that passes while the server writes passes: the next step has all three gradients again.
+    let rest = "protocol: Deadline(seconds: 2.0, late: Drop), server: (recovery: Checkpoint(every: Versions(1), write: Constant(2.5))),
+        stop: (updates: 20)";
+    let outcome = run_into(&quadratic("(count: 2, compute: Constant(1.0)), (compute: Constant(1.7))", rest), NoRows);
+    assert_eq!(
+        (fates(&outcome, Fate::Applied).iter().sum::<f64>(), fates(&outcome, Fate::Dropped).iter().sum::<f64>()),
+        (60.0, 0.0)
+    );
+}
+
+/// What can never step again is found, also where events go on.
+#[test]
+fn what_goes_on_for_nothing_is_ended() {
+    let two = "(count: 2, compute: Constant(1.0))";
+    for rest in [
+        "protocol: Sync, failures: [(of: Numbers([0]), at: At([5.5])), (of: Numbers([1]), at: Every(Constant(3.3)), repair: Constant(1.0))]",
+        "server: (recovery: Checkpoint(every: Seconds(1.0))), failures: [(of: Workers, at: At([5.5]))]",
+        "server: (recovery: Stateless()), failures: [(of: Server, at: At([5.5]))]",
+    ] {
+        let summary = run_into(&quadratic(two, &format!("{rest}, stop: (updates: 100)")), NoRows).summary;
+        assert_eq!(summary.ended.name(), "stalled", "{rest}");
+    }
+}
+
+/// Down before it joins, a worker is not rented yet.
+#[test]
+fn a_worker_that_has_not_joined_is_not_down() {
+    let workers = "(compute: Constant(1.0), joins_at: 100.0, price_per_hour: 3600.0)";
+    for (repair, down) in [(90.0, 0.0), (105.0, 5.0)] {
+        let rest =
+            format!("failures: [(of: Workers, at: At([0.0]), repair: Constant({repair:?}))], stop: (time_s: 200.0)");
+        let summary = run_into(&quadratic(workers, &rest), NoRows).summary;
+        assert_eq!((summary.worker_availability, summary.cost), (Some(1.0 - down / 100.0), Some(100.0 - down)));
+    }
+}
+
+/// Silent since the first of several failures, a worker is missed so long after that one.
+#[test]
+fn detection_begins_with_the_first_silence() {
+    let rest = "protocol: Sync, stop: (time_s: 60.0), failures: [(of: Numbers([0]), at: At([0.5, 9.0, 18.0]), repair: Constant(50.0),
+        while_down: true, detection: Constant(10.0))]";
+    let outcome = run_into(&quadratic("(count: 2, compute: Constant(1.0))", rest), NoRows);
+    let missed = outcome.recording.incidents.iter().find(|incident| incident.what == Happening::WorkerMissed).unwrap();
+    assert_eq!(missed.at.seconds(), 10.5);
+    // A notice holds, whatever else is repaired meanwhile.
+    let rest = "failures: [(of: Workers, at: At([10.0]), repair: Constant(10.0)), (of: Workers, at: At([30.5]), repair: Constant(1.0), notice_s: 15.0)],
+        stop: (time_s: 40.0), record: (gradients: All)";
+    let outcome = play(&quadratic("(compute: Constant(3.0))", rest));
+    let reads: Vec<f64> = outcome.recording.sink.iter().map(|row| row.gradient.read.seconds()).collect();
+    assert_eq!(reads, [0.0, 3.0, 6.0, 9.0, 31.5, 34.5, 37.5]);
+}
+
+#[test]
+fn failures_that_make_no_sense_are_refused() {
+    for (failure, said) in [
+        ("(of: Numbers([]), at: At([1.0]))", "nothing is named"),
+        ("(of: Numbers([0, 0]), at: At([1.0]))", "something twice"),
+        ("(of: Links([]), at: At([1.0]))", "nothing is named"),
+        ("(of: Class(\"none\"), at: At([1.0]))", "no class of workers is called `none`"),
+        ("(of: Numbers([7]), at: At([1.0]))", "there is no worker 7"),
+        ("(of: Server, at: At([]))", "it never fails"),
+        ("(of: Server, at: At([1.0]), notice_s: 1.0)", "only workers can be told"),
+        ("(of: Server, at: At([1.0]), detection: Constant(1.0))", "only workers are given up"),
+        ("(of: Workers, at: Every(Constant(0.0)))", "it would fail all the time"),
+    ] {
+        let text =
+            quadratic("(count: 2, compute: Constant(1.0))", &format!("failures: [{failure}], stop: (updates: 5)"));
+        let error = Prepared::new(&source(&text), None, None).map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains(said) && error.contains("help") && error.contains("test.ron:2"), "{failure}: {error}");
+    }
+    for server in ["recovery: WorkerCopy()", "recovery: Stateless(factor: 0.5)"] {
+        let text = quadratic("(compute: Constant(1.0))", &format!("server: ({server}), stop: (updates: 5)"));
+        assert!(Prepared::new(&source(&text), None, None).is_err(), "{server}");
+    }
 }
