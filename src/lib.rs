@@ -44,5 +44,6 @@ pub mod record;
 pub mod report;
 pub mod scenario;
 pub mod study;
+pub mod theory;
 pub mod units;
 pub mod vector;

@@ -171,7 +171,7 @@ fn an_interrupted_run_keeps_what_it_has() {
 /// Every line of output that the README shows is in what its commands print.
 #[test]
 fn the_readme_shows_what_is_printed() {
-    let printed = ["overshoot", "pai", "cases/queue-wait-fast-producer"]
+    let printed = ["overshoot", "pai", "cases/queue-wait-fast-producer", "training-through-failure/checkpoint-sync"]
         .map(|name| stdout(&laggard(&["run", &format!("scenarios/{name}.ron")])))
         .concat();
     let out = tempfile::tempdir().unwrap();

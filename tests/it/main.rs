@@ -22,6 +22,7 @@ mod routing;
 mod scenarios;
 mod studies;
 mod support;
+mod theory;
 mod tidy;
 mod timelines;
 mod tuning;

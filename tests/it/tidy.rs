@@ -17,6 +17,7 @@ const ROOMS: &[&str] = &[
     "failure",
     "cluster",
     "record",
+    "theory",
     "scenario",
     "output",
     "study",

@@ -1,0 +1,194 @@
+//! Closed forms against the oracles, to twelve digits.
+
+use crate::support::{Oracle, number, oracles};
+use laggard::theory::{barrier, checkpoint, lag, queue, stability};
+
+fn same(oracle: &Oracle, what: &str, actual: f64, expected: f64) {
+    let off = (actual - expected).abs();
+    assert!(off <= 1e-12 * expected.abs().max(1e-300), "{}: {what} is {actual}, expected {expected}", oracle.id);
+}
+
+fn value(oracle: &Oracle, name: &str) -> f64 {
+    oracle.value[name].as_f64().unwrap_or_else(|| panic!("{}: no {name}", oracle.id))
+}
+
+fn given(oracle: &Oracle, name: &str) -> f64 {
+    number(&oracle.scenario[name])
+}
+
+#[test]
+fn stability_under_a_constant_lag() {
+    for oracle in oracles("T2.delay.") {
+        let tau = given(&oracle, "tau") as u64;
+        same(&oracle, "edge", stability::constant_lag_edge(tau), value(&oracle, "alpha_max"));
+        let (alpha, rate) = stability::constant_lag_fastest(tau);
+        same(&oracle, "fastest", alpha, value(&oracle, "alpha_crit"));
+        if tau > 0 {
+            same(&oracle, "rate", rate, value(&oracle, "rate_at_crit"));
+        }
+        let edge = stability::constant_lag_edge(tau);
+        for (name, alpha) in [("half_max", edge / 2.0), ("crit", alpha)] {
+            if let Some(expected) = oracle.value[format!("var_over_eta2sigma2_at_{name}")].as_f64() {
+                let variance = stability::constant_lag_variance(alpha, tau).unwrap();
+                assert!((variance / expected - 1.0).abs() < 1e-11, "{}: {variance} {expected}", oracle.id);
+            }
+        }
+        assert_eq!(stability::constant_lag_variance(edge * 1.0001, tau), None);
+    }
+    for oracle in oracles("T2.var.tau") {
+        let variance = stability::constant_lag_variance(given(&oracle, "alpha"), given(&oracle, "tau") as u64).unwrap();
+        assert!((variance / oracle.value.as_f64().unwrap() - 1.0).abs() < 1e-11, "{}", oracle.id);
+    }
+}
+
+#[test]
+fn stability_under_memoryless_lag() {
+    for oracle in oracles("T6.ms.") {
+        let n = given(&oracle, "n") as u64;
+        same(&oracle, "mean square", stability::memoryless_edge(n), value(&oracle, "alpha_ms"));
+        same(&oracle, "mean", stability::memoryless_mean_edge(n), value(&oracle, "alpha_mean"));
+        same(&oracle, "constant", stability::constant_lag_edge(n - 1), value(&oracle, "alpha_constant_lag"));
+    }
+    for oracle in oracles("T6.var.") {
+        let (n, alpha) = (given(&oracle, "n") as u64, given(&oracle, "alpha"));
+        same(&oracle, "random", stability::memoryless_variance(alpha, n).unwrap(), value(&oracle, "random_lag"));
+        match oracle.value["constant_lag"].as_f64() {
+            Some(expected) => {
+                let constant = stability::constant_lag_variance(alpha, n - 1).unwrap();
+                assert!((constant / expected - 1.0).abs() < 1e-11, "{}", oracle.id);
+            }
+            None => assert_eq!(stability::constant_lag_variance(alpha, n - 1), None, "{}", oracle.id),
+        }
+    }
+    for oracle in oracles("T6.mean.") {
+        let expected: Vec<f64> = oracle.value.as_array().unwrap().iter().map(number).collect();
+        let (n, alpha) = (given(&oracle, "n") as u64, given(&oracle, "alpha"));
+        let actual = stability::memoryless_mean(alpha, n, expected.len() - 1);
+        for (actual, expected) in actual.iter().zip(&expected) {
+            assert!((actual - expected).abs() < 1e-12, "{}: {actual} {expected}", oracle.id);
+        }
+    }
+    assert_eq!(stability::implicit_momentum(8, 2), 0.75);
+}
+
+#[test]
+fn laws_of_lag() {
+    for oracle in oracles("T3.exp.n") {
+        let Some(n) = oracle.scenario["n"].as_u64() else { continue };
+        same(&oracle, "mean", lag::mean_of_busy(n, 1), value(&oracle, "mean"));
+        same(&oracle, "variance", lag::memoryless_variance(n), value(&oracle, "var"));
+        for (k, expected) in oracle.value["pmf"].as_array().unwrap().iter().enumerate() {
+            same(&oracle, "probability", lag::memoryless_probability(n, 1, k as u64), number(expected));
+        }
+    }
+    for oracle in oracles("T3.corr.exp") {
+        for (n, expected) in oracle.value.as_object().unwrap() {
+            same(&oracle, "correlation", lag::memoryless_correlation(n.parse().unwrap()), number(expected));
+        }
+    }
+    for oracle in oracles("T3.kbatch.n") {
+        let (n, k) = (given(&oracle, "n") as u64, given(&oracle, "K") as u64);
+        same(&oracle, "mean", lag::mean_of_busy(n, k), value(&oracle, "mean"));
+    }
+    for oracle in oracles("T3.kasync.n") {
+        let (n, k) = (given(&oracle, "n") as u64, given(&oracle, "K") as u64);
+        same(&oracle, "mean", lag::mean_of_k_async(n, k), value(&oracle, "mean"));
+        for (at, expected) in oracle.value["pmf"].as_array().unwrap().iter().enumerate() {
+            same(&oracle, "probability", lag::memoryless_probability(n, k, at as u64), number(expected));
+        }
+    }
+    for oracle in oracles("T3.inflight.det.n") {
+        let n = given(&oracle, "n") as u64;
+        same(&oracle, "in flight", lag::mean_in_flight_of_constant(n), oracle.value.as_f64().unwrap());
+    }
+    assert_eq!(lag::memoryless_mean_of(&[1.0, 2.0, 4.0], 1), 2.5);
+}
+
+#[test]
+fn queues_at_the_server() {
+    for oracle in oracles("T4.mm1N.") {
+        let (n, away, service) =
+            (given(&oracle, "N") as u64, 1.0 / given(&oracle, "compute_rate"), 1.0 / given(&oracle, "service_rate"));
+        let system = queue::exponential_server(n, away, service);
+        same(&oracle, "throughput", system.throughput_per_s, value(&oracle, "throughput"));
+        same(&oracle, "utilisation", system.utilisation, value(&oracle, "utilisation"));
+        same(&oracle, "waiting", system.waiting, value(&oracle, "L"));
+        same(&oracle, "age", lag::mean_age_s(n, system.throughput_per_s), value(&oracle, "age_commit"));
+        let arrival = queue::lag_at_arrival(n, away, service);
+        assert!((arrival - value(&oracle, "lag_arrival_mean")).abs() < 1e-11, "{}: {arrival}", oracle.id);
+    }
+    for oracle in oracles("T4.dd1.") {
+        let (n, away, service) = (given(&oracle, "N") as u64, given(&oracle, "T"), given(&oracle, "s"));
+        let throughput = queue::most_throughput_per_s(n, away, service);
+        same(&oracle, "throughput", throughput, value(&oracle, "throughput"));
+        same(&oracle, "saturation", queue::saturation(away, service), value(&oracle, "N_star"));
+    }
+}
+
+#[test]
+fn steps_that_wait_for_the_fastest() {
+    for oracle in oracles("T5.ksync.exp.") {
+        let (p, k) = (given(&oracle, "P") as u64, given(&oracle, "K") as u64);
+        same(&oracle, "mean", barrier::exponential(0.0, 1.0, p, k), value(&oracle, "mean"));
+    }
+    for oracle in oracles("T5.ksync.pareto") {
+        let (p, k, shape) = (given(&oracle, "P") as u64, given(&oracle, "K") as u64, given(&oracle, "shape"));
+        let mean = barrier::pareto(1.0, shape, p, k);
+        assert!((mean / oracle.value.as_f64().unwrap() - 1.0).abs() < 1e-11, "{}: {mean}", oracle.id);
+    }
+    for oracle in oracles("T5.ksync.shifted") {
+        let [p, k, shift, rate] = ["P", "K", "Delta", "mu"].map(|name| given(&oracle, name));
+        same(
+            &oracle,
+            "mean",
+            barrier::exponential(shift, 1.0 / rate, p as u64, k as u64),
+            oracle.value.as_f64().unwrap(),
+        );
+    }
+    for oracle in oracles("T5.exp.") {
+        let (p, k) = (given(&oracle, "P") as u64, given(&oracle, "K") as u64);
+        same(&oracle, "K-batch", barrier::any_k(1.0, p, k), value(&oracle, "k_batch_async"));
+        same(&oracle, "sync", barrier::exponential(0.0, 1.0, p, p), value(&oracle, "sync"));
+    }
+    assert_eq!(barrier::pareto(1.0, 0.5, 4, 4), f64::INFINITY);
+}
+
+#[test]
+fn checkpoints_and_failures() {
+    for oracle in oracles("T8.daly.") {
+        let (m, delta) = (given(&oracle, "M"), given(&oracle, "delta"));
+        same(&oracle, "exact", checkpoint::best_interval_s(m, delta), value(&oracle, "exact"));
+        same(&oracle, "Young", checkpoint::young_interval_s(m, delta), value(&oracle, "young"));
+        same(&oracle, "Daly", checkpoint::daly_interval_s(m, delta), value(&oracle, "daly"));
+    }
+    for oracle in oracles("T8.makespan.") {
+        let [m, delta, r, tau, segments] = ["M", "delta", "R", "tau", "segments"].map(|name| given(&oracle, name));
+        let can_fail = oracle.id.ends_with("R_can_fail");
+        let time = checkpoint::makespan_s(segments, tau + delta, m, r, can_fail);
+        assert!((time / value(&oracle, "T") - 1.0).abs() < 1e-11, "{}: {time}", oracle.id);
+    }
+    for oracle in oracles("T8.mk.") {
+        let [tau, delta, r, m, segments] = ["tau", "delta", "R", "M", "segments"].map(|name| given(&oracle, name));
+        let can_fail = oracle.id.contains("R_can_fail");
+        let whole = checkpoint::segment_s(tau + delta, m, r, can_fail);
+        let last = checkpoint::segment_s(if oracle.id.ends_with("nockpt") { tau } else { tau + delta }, m, r, can_fail);
+        same(&oracle, "makespan", (segments - 1.0) * whole + last, oracle.value.as_f64().unwrap());
+    }
+    for oracle in oracles("T8.lost.") {
+        same(&oracle, "lost", checkpoint::lost_s(given(&oracle, "L"), given(&oracle, "M")), value(&oracle, "lost"));
+    }
+    for oracle in oracles("T8.crash.") {
+        let [c, m, r] = ["compute_mean", "MTBF", "repair"].map(|name| given(&oracle, name));
+        same(&oracle, "constant", checkpoint::crashing_worker_s(c, false, m, r), value(&oracle, "det"));
+        same(&oracle, "exponential", checkpoint::crashing_worker_s(c, true, m, r), value(&oracle, "exp"));
+    }
+    for oracle in oracles("T8.avail.") {
+        same(
+            &oracle,
+            "A",
+            checkpoint::availability(given(&oracle, "MTBF"), given(&oracle, "MTTR")),
+            value(&oracle, "A"),
+        );
+    }
+    assert_eq!([1, 5, 10].map(checkpoint::versions_lost), [0.0, 2.0, 4.5]);
+}
