@@ -3,6 +3,7 @@
 mod check;
 mod compare;
 mod list;
+mod predict;
 mod run;
 mod sweep;
 mod tune;
@@ -47,6 +48,8 @@ enum Command {
     Diff(compare::DiffOptions),
     /// Check a scenario; print it with all defaults filled in, and what running it will cost
     Check(check::Options),
+    /// Say what closed forms give for a scenario, and why others do not apply
+    Predict(predict::Options),
     /// Name every objective, optimiser, protocol and law of delay, with an example each
     List(list::Options),
 }
@@ -168,6 +171,7 @@ pub fn main() -> ExitCode {
         Command::Compare(options) => compare::compare(options),
         Command::Diff(options) => compare::diff(options),
         Command::Check(options) => check::check(options),
+        Command::Predict(options) => predict::predict(options),
         Command::List(options) => list::list(options),
     };
     match outcome {

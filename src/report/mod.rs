@@ -14,7 +14,7 @@ pub use timeline::timeline;
 use comfy_table::{CellAlignment, Table, presets};
 
 /// A table without lines, its first column aligned left and the others right.
-fn plain_table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+pub fn plain_table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING).set_header(header).add_rows(rows);
     for (place, column) in table.column_iter_mut().enumerate() {

@@ -179,6 +179,7 @@ fn the_readme_shows_what_is_printed() {
     let out = out.path().to_string_lossy();
     let sweep = ["sweep", "scenarios/sweeps/workers-and-delays.ron", "--out", &out, "--show", figures];
     let printed = printed + &stdout(&laggard(&sweep));
+    let printed = printed + &stdout(&laggard(&["predict", "scenarios/network-and-server.ron", "--run"]));
     let readme = std::fs::read_to_string(format!("{}/README.md", env!("CARGO_MANIFEST_DIR"))).unwrap();
     let shown: Vec<&str> = readme.split("```text\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert!(shown.len() >= 2);

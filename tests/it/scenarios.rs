@@ -16,7 +16,7 @@ fn files_in(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-fn files() -> Vec<PathBuf> {
+pub fn files() -> Vec<PathBuf> {
     let mut files = Vec::new();
     files_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios"), &mut files);
     files.sort();
