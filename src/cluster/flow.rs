@@ -278,6 +278,10 @@ impl Flow {
             gradient.arrived = gradient.arrived + health.outage;
             gradient.causes.outage = health.outage;
         }
+        if self.is_on_link(number) {
+            gradient.causes.upload += run.now.since(gradient.arrived.min(run.now));
+            gradient.arrived = Time::MAX;
+        }
         gradient
     }
 
@@ -292,7 +296,6 @@ impl Flow {
         if self.enters_link(run, number)? {
             return Ok(());
         }
-        self.standings[number as usize].is_sent = false;
         let gradient = self.under_way(run, number);
         let held = Held {
             base: self.pacer.base(number, gradient.version_read),

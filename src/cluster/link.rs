@@ -29,8 +29,6 @@ pub struct Link {
     /// How far such a message is now, and since when.
     progress: f64,
     since: Time,
-    /// Who has got through, and is on its way to the server at this very instant.
-    through: Option<u32>,
 }
 
 impl Link {
@@ -64,7 +62,7 @@ impl Flow {
     /// A gradient reaches the server's link: true if it has to get through that first, and will be back.
     pub(super) fn enters_link(&mut self, run: &mut Simulation, number: u32) -> Result<bool> {
         let Some(link) = run.model.server.link else { return Ok(false) };
-        if self.link.through.take() == Some(number) {
+        if std::mem::take(&mut self.standings[number as usize].is_sent) {
             return Ok(false);
         }
         if link.fair {
@@ -79,11 +77,7 @@ impl Flow {
             }
             return Ok(true);
         }
-        let standing = &mut self.standings[number as usize];
-        if std::mem::take(&mut standing.is_sent) {
-            return Ok(false);
-        }
-        standing.is_sent = true;
+        self.standings[number as usize].is_sent = true;
         let begins = self.link.in_until.max(run.now);
         let ends =
             begins.checked_add(link.message).ok_or_else(|| errors::clock_ended("the link", "network", run.now))?;
@@ -110,19 +104,22 @@ impl Flow {
         let Some((number, _)) = self.link.coming.pop_front() else { return Ok(()) };
         self.await_link(run)?;
         run.queue.cancel(number);
-        self.link.through = Some(number);
+        self.standings[number as usize].is_sent = true;
         let late = run.now.since(self.under_way(run, number).arrived.min(run.now));
         let worker = &mut run.workers[number as usize];
         worker.upload += late;
-        self.on_arrival(run, number, observer)?;
-        self.link.through = None;
-        Ok(())
+        self.on_arrival(run, number, observer)
+    }
+
+    /// Whether a worker's gradient is on the link, with others, until nobody knows when.
+    pub(super) fn is_on_link(&self, number: u32) -> bool {
+        self.link.coming.iter().any(|&(other, _)| other == number)
     }
 
     /// What a worker was sending is of no use any more.
     pub(super) fn leaves_link(&mut self, run: &mut Simulation, number: u32) -> Result<()> {
         self.standings[number as usize].is_sent = false;
-        if self.link.coming.iter().any(|&(other, _)| other == number) {
+        if self.is_on_link(number) {
             self.link.advance(run.now);
             self.link.coming.retain(|&(other, _)| other != number);
             run.queue.cancel(key(run, Key::Link));

@@ -68,6 +68,11 @@ impl Choice {
 /// So near to the greatest share of runs that have the figure, a share is as good.
 const NEARLY: f64 = 0.9;
 
+/// A label as a number, from 0 on.
+fn number(label: &str) -> Option<f64> {
+    label.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0)
+}
+
 /// A figure of all runs of a combination.
 struct Runs {
     cell: usize,
@@ -190,7 +195,6 @@ impl Goal {
     fn place(&self, plan: &Plan, cell: usize) -> Vec<u64> {
         let on = |&axis: &usize| {
             let label = &plan.cells[cell].labels[axis];
-            let number = |label: &String| label.parse::<f64>().ok().filter(|number| *number >= 0.0);
             if plan.cells.iter().all(|cell| number(&cell.labels[axis]).is_some()) {
                 // Numbers from 0 on are in the order of their bits.
                 return number(label).unwrap_or_default().to_bits();
@@ -203,7 +207,7 @@ impl Goal {
     /// The tuned axes, all of whose labels are numbers, on which `best` is the least or the greatest of `cells`.
     fn edges(&self, plan: &Plan, best: usize, cells: &[usize]) -> Vec<usize> {
         let is_edge = |&axis: &usize| {
-            let number = |cell: usize| plan.cells[cell].labels[axis].parse::<f64>().ok();
+            let number = |cell: usize| number(&plan.cells[cell].labels[axis]);
             let all = cells.iter().map(|&cell| number(cell)).collect::<Option<Vec<f64>>>().unwrap_or_default();
             let own = number(best).unwrap_or(f64::NAN);
             let (below, above) = (all.iter().any(|&other| other < own), all.iter().any(|&other| other > own));

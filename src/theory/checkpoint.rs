@@ -1,7 +1,7 @@
 //! Failures, and what is saved between them. Failures are memoryless, `between_s` apart on average, while the server works and writes.
 
 /// The time of work between two checkpoints, each `write_s` long, with which a run is done soonest: M (1 + W₀(−e^(−δ/M − 1))), whatever a
-/// restart costs. The minimum of [`makespan`] over the length of a segment (Daly, 2006, whose series approximates it).
+/// restart costs. The minimum of [`makespan_s`] over the length of a segment (Daly, 2006, whose series approximates it).
 pub fn best_interval_s(between_s: f64, write_s: f64) -> f64 {
     // With u = τ/M it is the root of (1 − u) e^u = e^(−δ/M), which is where it falls from 1 at 0 to 0 at 1.
     let target = (-write_s / between_s).exp();

@@ -783,3 +783,30 @@ fn failures_that_make_no_sense_are_refused() {
         assert!(Prepared::new(&source(&text), None, None).is_err(), "{server}");
     }
 }
+
+/// A gradient that is through the link does not cross it again when its worker's own link is back; on the way it is uploaded, not held up.
+#[test]
+fn both_ways_to_share_a_link_agree_for_a_single_message() {
+    for sharing in ["Fifo", "Fair"] {
+        let scenario = |rest: &str| {
+            let network = format!("network: (link: (bytes_per_s: 1.0, bytes_per_parameter: 4.0, sharing: {sharing}))");
+            play(&quadratic(
+                "(name: \"a\", compute: Constant(1.0))",
+                &format!("{network}, {rest}, record: (gradients: All)"),
+            ))
+        };
+        // The snapshot is there at 4, the gradient ready at 5 and through at 9, when the worker is cut off until 10.
+        let cut =
+            scenario("failures: [(of: Links([\"a\"]), at: At([7.0]), repair: Constant(3.0))], stop: (time_s: 40.0)");
+        let first = cut.recording.sink[0].gradient;
+        assert_eq!(
+            (first.ended.seconds(), first.causes.outage.seconds(), first.causes.upload.seconds()),
+            (10.0, 1.0, 4.0),
+            "{sharing}"
+        );
+        let flying = scenario("stop: (time_s: 17.0)").recording.sink[1].gradient;
+        assert_eq!(flying.fate, Fate::InFlight);
+        assert_eq!((flying.causes.outage.seconds(), flying.causes.upload.seconds()), (0.0, 3.0), "{sharing}");
+        assert!(flying.arrived > flying.ended);
+    }
+}
