@@ -1,11 +1,11 @@
 //! From the runs of a sweep to tables: every run in a row, every cell with its means and how sure they are.
 
-use super::journal::{Entry, Journal};
+use super::journal::{Brief, Entry, Journal, Runs};
 use super::replications::Standing;
 use super::statistics::{self, Caution, Estimate, Median};
 use super::sweep::Plan;
 use crate::error::Result;
-use crate::output::{Column, Stamp, SweepFolder, Table, Values};
+use crate::output::{Column, Stamp, SweepFolder, Table};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -36,33 +36,29 @@ pub struct CellFigures {
     pub figures: Vec<Figure>,
 }
 
-/// The runs of a cell that count, the tables of single ones left out, and how that stands.
+/// The runs of a cell that count, and how that stands.
 ///
 /// # Errors
 /// If a run cannot be read.
-pub fn counted(plan: &Plan, journal: &Journal, cell: usize) -> Result<(Vec<Entry>, Standing)> {
+pub fn counted(plan: &Plan, journal: &Journal, cell: usize) -> Result<(Runs, Standing)> {
     let (_, most) = plan.sweep.replications.range();
-    let mut entries = Vec::new();
+    let mut all = Runs::default();
     for replication in 0..most {
-        let Some(mut entry) = journal.read(plan, cell, replication, None)? else { break };
-        entry.tables.truncate(1);
-        entries.push(entry);
+        let Some(entry) = journal.read(plan, cell, replication, None)? else { break };
+        all.runs.push(entry.brief(&mut all.names));
     }
-    let estimate = |quantity: &str, runs: u64| estimate(&entries[..runs as usize], quantity, plan.sweep.level.get());
-    let (count, standing) = plan.sweep.replications.count(entries.len() as u64, estimate);
-    entries.truncate(count as usize);
-    Ok((entries, standing))
+    let level = plan.sweep.level.get();
+    let estimate = |quantity: &str, runs: u64| estimate(&all, runs as usize, quantity, level);
+    let (count, standing) = plan.sweep.replications.count(all.runs.len() as u64, estimate);
+    all.runs.truncate(count as usize);
+    Ok((all, standing))
 }
 
-/// A quantity of all runs that have it.
-fn values(entries: &[Entry], quantity: &str) -> Vec<f64> {
-    entries.iter().filter_map(|entry| entry.figure(quantity)).collect()
-}
-
-/// The mean of a quantity over runs with its interval at `level`.
-fn estimate(entries: &[Entry], quantity: &str, level: f64) -> Option<Estimate> {
-    let known = statistics::mean(&values(entries, quantity), level)?;
-    let heavy = entries.iter().any(|entry| entry.infinite_variance) && depends_on_time(quantity);
+/// The mean of a quantity over the first runs with its interval at `level`.
+fn estimate(all: &Runs, runs: usize, quantity: &str, level: f64) -> Option<Estimate> {
+    let values: Vec<f64> = all.figure(quantity).take(runs).flatten().collect();
+    let known = statistics::mean(&values, level)?;
+    let heavy = all.infinite_variance() && depends_on_time(quantity);
     Some(if heavy { Estimate { half_width: Err(Caution::InfiniteVariance), ..known } } else { known })
 }
 
@@ -87,22 +83,21 @@ pub fn tabulate(
     for chunk in present.chunks(AT_A_TIME) {
         let all: Vec<_> =
             pool.install(|| chunk.par_iter().map(|&cell| counted(plan, journal, cell)).collect::<Result<_>>())?;
-        for (&cell, (entries, standing)) in chunk.iter().zip(all) {
-            if entries.is_empty() {
+        for (&cell, (counted, standing)) in chunk.iter().zip(all) {
+            if counted.runs.is_empty() {
                 continue;
             }
-            for part in entries.chunks(AT_A_TIME) {
-                let whole =
-                    |entry: &Entry| journal.read(plan, entry.cell, entry.replication, Some(entry.scenario_hash));
+            for part in counted.runs.chunks(AT_A_TIME) {
+                let whole = |run: &Brief| journal.read(plan, cell, run.replication, Some(run.scenario_hash));
                 let part: Vec<Option<Entry>> = pool.install(|| part.par_iter().map(whole).collect::<Result<_>>())?;
-                for entry in part.into_iter().flatten() {
-                    for table in &entry.tables {
-                        folder.append(labelled(plan, &entry, table.clone(), run), stamp)?;
+                for mut entry in part.into_iter().flatten() {
+                    for table in std::mem::take(&mut entry.tables) {
+                        folder.append(labelled(plan, &entry, table, run), stamp)?;
                     }
                     run += 1;
                 }
             }
-            cells.push(summarise(plan, cell, &entries, standing));
+            cells.push(summarise(plan, cell, &counted, standing));
         }
     }
     folder.append(cell_table(plan, &cells), stamp)?;
@@ -122,27 +117,19 @@ fn labelled(plan: &Plan, entry: &Entry, mut table: Table, run: u64) -> Table {
     table
 }
 
-fn summarise(plan: &Plan, cell: usize, entries: &[Entry], standing: Standing) -> CellFigures {
-    let names = entries.first().and_then(|entry| entry.tables.first()).map(figures).unwrap_or_default();
+fn summarise(plan: &Plan, cell: usize, counted: &Runs, standing: Standing) -> CellFigures {
     let level = plan.sweep.level.get();
-    let figure_of = |quantity: String| Figure {
-        estimate: estimate(entries, &quantity, level),
-        median: statistics::median(&values(entries, &quantity), level),
-        quantity,
+    let figure_of = |quantity: &String| Figure {
+        estimate: estimate(counted, counted.runs.len(), quantity, level),
+        median: statistics::median(&counted.figure(quantity).flatten().collect::<Vec<f64>>(), level),
+        quantity: quantity.clone(),
     };
     let mut ended = BTreeMap::new();
-    for entry in entries {
-        *ended.entry(entry.text("ended").to_owned()).or_default() += 1;
+    for run in &counted.runs {
+        *ended.entry(run.ended.clone()).or_default() += 1;
     }
-    let figures = names.into_iter().map(figure_of).collect();
-    CellFigures { cell, runs: entries.len() as u64, standing, ended, figures }
-}
-
-/// The names of the numbers in a run's summary, in their order.
-fn figures(table: &Table) -> Vec<String> {
-    let is_number = |values: &Values| matches!(values, Values::Whole(_) | Values::Number(_));
-    let named = table.columns.iter().filter(|column| is_number(&column.values) && !is_label(&column.name));
-    named.map(|column| column.name.clone()).collect()
+    let figures = counted.names.iter().filter(|name| !is_label(name)).map(figure_of).collect();
+    CellFigures { cell, runs: counted.runs.len() as u64, standing, ended, figures }
 }
 
 /// Numbers that say which run it is, and are no result.

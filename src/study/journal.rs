@@ -2,7 +2,7 @@
 
 use super::sweep::{Kept, Plan};
 use crate::error::{Error, Result};
-use crate::output::{Folder, Table, Values};
+use crate::output::{Column, Folder, Table, Values};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, TryLockError};
@@ -30,23 +30,64 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// A number of its summary.
-    pub fn figure(&self, quantity: &str) -> Option<f64> {
-        let column = self.tables.first()?.columns.iter().find(|column| column.name == quantity)?;
-        match &column.values {
-            Values::Whole(values) => values.first().map(|&value| value as f64),
-            Values::Number(values) => values.first().copied().flatten(),
+    /// What it came to: of many runs, no more than that is kept in memory. `names` are those of the numbers of a summary, in the order of
+    /// the first run that was looked at.
+    pub fn brief(&self, names: &mut Vec<String>) -> Brief {
+        let columns = self.tables.first().map_or(&[][..], |table| &table.columns);
+        let number = |column: &Column| match &column.values {
+            Values::Whole(values) => Some(values.first().map(|&value| value as f64)),
+            Values::Number(values) => Some(values.first().copied().flatten()),
             Values::Signed(_) | Values::MaybeWhole(_) | Values::Text(_) => None,
+        };
+        if names.is_empty() {
+            names.extend(columns.iter().filter(|column| number(column).is_some()).map(|column| column.name.clone()));
+        }
+        let find = |name: &String| columns.iter().find(|column| column.name == *name).and_then(number).flatten();
+        let ended = columns.iter().find(|column| column.name == "ended").map(|column| &column.values);
+        Brief {
+            replication: self.replication,
+            scenario_hash: self.scenario_hash,
+            infinite_variance: self.infinite_variance,
+            ended: if let Some(Values::Text(values)) = ended { values.concat() } else { String::new() },
+            figures: names.iter().map(find).collect(),
         }
     }
+}
 
-    /// A text of its summary, empty if it has no such.
-    pub fn text(&self, name: &str) -> &str {
-        let column = self.tables.first().and_then(|table| table.columns.iter().find(|column| column.name == name));
-        match column.map(|column| &column.values) {
-            Some(Values::Text(values)) => values.first().map_or("", String::as_str),
-            _ => "",
-        }
+/// What a run came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Brief {
+    /// Which repeat it is.
+    pub replication: u64,
+    /// See [`Entry::scenario_hash`].
+    pub scenario_hash: u64,
+    /// See [`Entry::infinite_variance`].
+    pub infinite_variance: bool,
+    /// Why it ended.
+    pub ended: String,
+    /// The numbers of its summary.
+    figures: Vec<Option<f64>>,
+}
+
+/// The runs of a combination.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Runs {
+    /// The names of the numbers of a summary.
+    pub names: Vec<String>,
+    /// What each came to, in the order of replications.
+    pub runs: Vec<Brief>,
+}
+
+impl Runs {
+    /// A number of all summaries, where they have it.
+    pub fn figure(&self, quantity: &str) -> impl Iterator<Item = Option<f64>> + '_ {
+        let place = self.names.iter().position(|name| name == quantity);
+        self.runs.iter().map(move |run| place.and_then(|place| run.figures[place]))
+    }
+
+    /// Whether the variance of some delay of one of them is infinite.
+    pub fn infinite_variance(&self) -> bool {
+        self.runs.iter().any(|run| run.infinite_variance)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::cells::{counted, depends_on_time, is_label};
 use super::compare::{Verdict, contrast};
-use super::journal::{Entry, Journal};
+use super::journal::{Brief, Journal};
 use super::run::quantities;
 use super::statistics::{self, Caution, Estimate, Median};
 use super::sweep::Plan;
@@ -74,12 +74,12 @@ fn number(label: &str) -> Option<f64> {
 }
 
 /// A figure of all runs of a combination.
-struct Runs {
+struct Tried {
     cell: usize,
     values: Vec<Option<f64>>,
 }
 
-impl Runs {
+impl Tried {
     fn known(&self) -> Vec<f64> {
         self.values.iter().copied().flatten().collect()
     }
@@ -158,15 +158,19 @@ impl Goal {
     fn choice(&self, plan: &Plan, journal: &Journal, cells: &[usize]) -> Result<Choice> {
         let (mut all, mut heavy) = (Vec::new(), false);
         for &cell in cells {
-            let (entries, _) = counted(plan, journal, cell)?;
-            heavy |= entries.iter().any(|entry| entry.infinite_variance) && depends_on_time(&self.by);
-            all.push(Runs { cell, values: entries.iter().map(|entry| self.value(entry)).collect() });
+            let (counted, _) = counted(plan, journal, cell)?;
+            heavy |= counted.infinite_variance() && depends_on_time(&self.by);
+            // Of a run that diverged no figure counts.
+            let value = |(value, run): (Option<f64>, &Brief)| {
+                value.filter(|value| value.is_finite() && run.ended != "diverged")
+            };
+            all.push(Tried { cell, values: counted.figure(&self.by).zip(&counted.runs).map(value).collect() });
         }
         all.sort_by_cached_key(|runs| self.place(plan, runs.cell));
-        let most = all.iter().map(Runs::share).fold(0.0, f64::max);
-        let counts = |runs: &&Runs| most > 0.0 && runs.share() >= NEARLY * most;
+        let most = all.iter().map(Tried::share).fold(0.0, f64::max);
+        let counts = |runs: &&Tried| most > 0.0 && runs.share() >= NEARLY * most;
         let best = all.iter().filter(counts).min_by(|a, b| a.middle(heavy).total_cmp(&b.middle(heavy)));
-        let candidate = |runs: &Runs| {
+        let candidate = |runs: &Tried| {
             let first = best.map_or(&[][..], |best| &best.values);
             let contrast = contrast(&runs.values, first, true, plan.sweep.level.get(), heavy);
             let unsure = contrast.difference.is_none_or(|known| known.half_width != Err(Caution::NotFinite));
@@ -184,11 +188,6 @@ impl Goal {
         let candidates: Vec<Candidate> = all.iter().map(candidate).collect();
         let edges = best.map_or(Vec::new(), |best| self.edges(plan, best.cell, cells));
         Ok(Choice { labels: self.rest(plan, cells[0]).into_iter().cloned().collect(), candidates, edges })
-    }
-
-    /// The figure of a run, unless that diverged.
-    fn value(&self, entry: &Entry) -> Option<f64> {
-        entry.figure(&self.by).filter(|value| value.is_finite() && entry.text("ended") != "diverged")
     }
 
     /// Where a cell stands among the others: on each tuned axis by its number, where all labels are such, else as in the file.
