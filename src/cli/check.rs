@@ -1,6 +1,6 @@
 //! `laggard check`.
 
-use super::{Input, Verdict, print};
+use super::{Input, Verdict, print, warn};
 use crate::cluster::{DelayId, Model};
 use crate::error::Result;
 use crate::report::{bytes, number};
@@ -20,6 +20,7 @@ pub fn check(options: &Options) -> Result<Verdict> {
     text += &problem(&prepared.model);
     text += &delays(&prepared);
     print(&text)?;
+    warn(&prepared);
     Ok(Verdict::Fine)
 }
 

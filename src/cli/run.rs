@@ -1,6 +1,6 @@
 //! `laggard run`.
 
-use super::{Input, Verdict, note, print};
+use super::{Input, Verdict, note, print, warn};
 use crate::cluster::Ended;
 use crate::error::Result;
 use crate::output::{Folder, GradientFile, NoRows, SCENARIO, Stamp, summary_table, tables};
@@ -65,6 +65,9 @@ pub fn run(options: &Options) -> Result<Verdict> {
         }
         _ => Sink::None(NoRows),
     };
+    if !options.quiet {
+        warn(&prepared);
+    }
     let bar = progress(options.quiet, &prepared);
     let outcome = simulate(prepared, sink, |simulation| {
         bar.set_position(simulation.updates());

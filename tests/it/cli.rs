@@ -98,7 +98,8 @@ fn a_diverging_run_says_when() {
     let object: Value = serde_json::from_str(&stdout(&output)).unwrap();
     assert_eq!(object["ended"], "diverged");
     assert!(object["steps"].as_u64().unwrap() < 2000, "{object}");
-    assert_eq!(stderr(&output), format!("diverged after {} optimiser steps\n", object["steps"]));
+    let warning = "warning: a learning rate of 5 is beyond the edge of stability, 1.000000\n";
+    assert_eq!(stderr(&output), format!("{warning}diverged after {} optimiser steps\n", object["steps"]));
 }
 
 #[test]
@@ -254,4 +255,19 @@ fn a_run_that_gets_stuck_or_fails_says_so() {
     let (object, message) = run(stuck);
     assert_eq!((object["ended"].as_str(), object["steps"].as_u64()), (Some("stalled"), Some(0)));
     assert!(message.contains("stalled after 0 optimiser steps"), "{message}");
+}
+
+/// What theory warns of is said before a run, and by `check`.
+#[test]
+fn theory_warns_beforehand() {
+    for command in ["run", "check", "predict"] {
+        let output = laggard(&[command, "scenarios/saturated-server.ron"]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            output.status.code() == Some(0) && said.contains("warning: the server is saturated: 16 workers"),
+            "{command}: {said}"
+        );
+    }
+    let output = laggard(&["run", "scenarios/saturated-server.ron", "--quiet"]);
+    assert!(output.stderr.is_empty());
 }
