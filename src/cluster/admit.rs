@@ -17,9 +17,6 @@ impl Flow {
     pub(super) fn copy(&mut self, run: &mut Simulation, held: &Held) {
         let probability = run.model.server.duplicates;
         let (worker, number) = (held.gradient.worker, self.standings[held.gradient.worker as usize].begun);
-        if probability == 0.0 {
-            return;
-        }
         let mut random = run.model.streams.stream(purpose::DUPLICATE, u64::from(worker)).draw(number);
         if random.random::<f64>() >= probability {
             return;
@@ -28,7 +25,7 @@ impl Flow {
         run.ledger.relabel(held.gradient.version_read as i64 - run.version as i64);
         self.standings[worker as usize].in_flight += 1;
         run.snapshots.share(held.slot);
-        self.server.waiting.push_back(self.server.waits_since(Held { is_copy: true, ..*held }, run.now));
+        self.server.waiting.push_back(Held { is_copy: true, ..*held });
     }
 
     /// Tells who paces the workers that a gradient was dealt with. Of copies it knows nothing.

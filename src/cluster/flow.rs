@@ -205,6 +205,8 @@ impl Flow {
         self.compute(run, number, task)
     }
 
+    /// (One place for all its callers, so that what it calls is drawn into it.)
+    #[inline(never)]
     fn compute(&mut self, run: &mut Simulation, number: u32, task: Task) -> Result<()> {
         let standing = &mut self.standings[number as usize];
         if standing.phase == Phase::Busy {
@@ -225,14 +227,15 @@ impl Flow {
         standing.fresh += u64::from(again.is_none());
         let worker = &mut run.workers[number as usize];
         (worker.read, worker.version_read, worker.slot) = (task.read, task.edition.version, task.edition.slot);
-        let member = &run.model.workers[number as usize];
+        let member = run.model.workers[number as usize];
         let arrival = worker.draw_work(&mut run.model.delays, index, u64::from(member.local_steps), run.now);
-        let late = || errors::clock_ended(&format!("worker {number}"), &format!("workers.{}", member.class), run.now);
-        let arrival = arrival.ok_or_else(late)?;
-        let out = self.send_out_snapshot(run)?;
-        let worker = &mut run.workers[number as usize];
-        worker.download += out;
-        let arrival = arrival.checked_add(out).ok_or_else(late)?;
+        let arrival = arrival.ok_or_else(|| {
+            errors::clock_ended(&format!("worker {number}"), &format!("workers.{}", member.class), run.now)
+        })?;
+        let arrival = match run.model.server.link {
+            None => arrival,
+            Some(link) => self.send_out_snapshot(run, link, number, arrival)?,
+        };
         match member.gives_up.and_then(|span| run.now.checked_add(span)).filter(|&up| up < arrival) {
             Some(up) => run.queue.schedule(number, up, TIME_IS_UP),
             None => run.queue.schedule(number, arrival, ARRIVAL_OR_STEP),
@@ -265,6 +268,7 @@ impl Flow {
     }
 
     /// The gradient that a worker has under way, as far as it is known now.
+    #[inline]
     pub(super) fn under_way(&self, run: &Simulation, number: u32) -> Gradient {
         let (worker, standing) = (&run.workers[number as usize], &self.standings[number as usize]);
         let received = worker.read + standing.wait + worker.download;
@@ -293,11 +297,13 @@ impl Flow {
             }
             return Ok(());
         }
-        if self.enters_link(run, number)? {
+        if let Some(link) = run.model.server.link
+            && self.enters_link(run, link, number)?
+        {
             return Ok(());
         }
         let gradient = self.under_way(run, number);
-        let held = Held {
+        let mut held = Held {
             base: self.pacer.base(number, gradient.version_read),
             gradient,
             slot: run.workers[number as usize].slot,
@@ -305,8 +311,8 @@ impl Flow {
             batches_read: self.standings[number as usize].batches_read,
             discount: 1.0,
             since: run.now,
-            stepped_nanos: 0,
-            away_nanos: 0,
+            stepped_nanos: self.server.stepped_nanos(run.now),
+            away_nanos: self.server.away_nanos(run.now),
             incarnation: self.faults.health.get(number as usize).map_or(0, |health| health.incarnation),
             is_copy: false,
         };
@@ -314,9 +320,11 @@ impl Flow {
         if self.is_lost(run) {
             return self.lose_push(run, &held, observer);
         }
-        if let Some(held) = self.greet(run, held, observer)? {
-            self.server.waiting.push_back(self.server.waits_since(held, run.now));
-            self.copy(run, &held);
+        if self.store.incarnation() == 0 || self.greet(run, &mut held, observer)? {
+            self.server.waiting.push_back(held);
+            if run.model.server.duplicates > 0.0 {
+                self.copy(run, &held);
+            }
         }
         self.serve(run, observer)?;
         self.next_task(run, number)?;
@@ -362,7 +370,9 @@ impl Flow {
     ) -> Result<()> {
         let gradient = unfinished(self.under_way(run, number), fate);
         run.queue.cancel(number);
-        self.leaves_link(run, number)?;
+        if run.model.server.link.is_some() {
+            self.leaves_link(run, number)?;
+        }
         if let Some(health) = self.faults.health.get_mut(number as usize) {
             health.stranded = false;
         }

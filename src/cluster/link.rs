@@ -49,19 +49,25 @@ impl Link {
 }
 
 impl Flow {
-    /// How long a snapshot that is sent now takes until it is out, beyond the delays of its own.
-    pub(super) fn send_out_snapshot(&mut self, run: &Simulation) -> Result<Span> {
-        let Some(link) = run.model.server.link else { return Ok(Span::ZERO) };
+    /// A snapshot is sent to a worker: when its gradient, which would reach the server at `arrival` if messages took no time, does.
+    pub(super) fn send_out_snapshot(
+        &mut self,
+        run: &mut Simulation,
+        link: SharedLink,
+        number: u32,
+        arrival: Time,
+    ) -> Result<Time> {
         let begins = self.link.out_until.max(run.now);
         let ends =
             begins.checked_add(link.message).ok_or_else(|| errors::clock_ended("the link", "network", run.now))?;
         self.link.out_until = ends;
-        Ok(ends.since(run.now))
+        let out = ends.since(run.now);
+        run.workers[number as usize].download += out;
+        arrival.checked_add(out).ok_or_else(|| errors::clock_ended("the link", "network", run.now))
     }
 
     /// A gradient reaches the server's link: true if it has to get through that first, and will be back.
-    pub(super) fn enters_link(&mut self, run: &mut Simulation, number: u32) -> Result<bool> {
-        let Some(link) = run.model.server.link else { return Ok(false) };
+    pub(super) fn enters_link(&mut self, run: &mut Simulation, link: SharedLink, number: u32) -> Result<bool> {
         if std::mem::take(&mut self.standings[number as usize].is_sent) {
             return Ok(false);
         }

@@ -101,7 +101,7 @@ impl Flow {
     fn put_back(&mut self, run: &Simulation) {
         if let Some((mut held, begun)) = self.server.serving {
             held.gradient.causes.service += run.now.since(begun);
-            let held = self.server.waits_since(held, run.now);
+            self.server.begin_wait(&mut held, run.now);
             self.server.waiting.push_front(held);
         }
         while let Some(mut held) = self.server.batch.pop_back() {
@@ -287,23 +287,23 @@ impl Flow {
             }
         }
         for _ in 0..self.server.waiting.len() {
-            let Some(held) = self.server.waiting.pop_front() else { break };
-            if let Some(held) = self.greet(run, held, observer)? {
+            let Some(mut held) = self.server.waiting.pop_front() else { break };
+            if self.greet(run, &mut held, observer)? {
                 self.server.waiting.push_back(held);
             }
         }
         Ok(())
     }
 
-    /// A gradient comes to a server that may have another past. `None` if it is not wanted.
+    /// A gradient comes to a server that may have another past. False if it is not wanted.
     pub(super) fn greet(
         &mut self,
         run: &mut Simulation,
-        mut held: Held,
+        held: &mut Held,
         observer: &mut impl Observer,
-    ) -> Result<Option<Held>> {
+    ) -> Result<bool> {
         if !self.store.is_undone(held.incarnation, held.gradient.version_read) || self.store.is_down() {
-            return Ok(Some(held));
+            return Ok(true);
         }
         match run.model.comeback.future {
             Future::Accept => {}
@@ -314,17 +314,17 @@ impl Flow {
                 held.base = run.version;
             }
             Future::Drop | Future::Refetch => {
-                self.server.queued(&mut held, run.now);
+                self.server.queued(held, run.now);
                 let mut gradient = held.gradient;
                 (gradient.fate, gradient.version_applied, gradient.ended) = (Fate::Dropped, run.version, run.now);
-                self.tell_refund(&held);
+                self.tell_refund(held);
                 self.end(run, &gradient, held.slot, observer)?;
-                self.tell_done(&held, true);
-                return Ok(None);
+                self.tell_done(held, true);
+                return Ok(false);
             }
         }
         held.incarnation = self.store.incarnation();
-        Ok(Some(held))
+        Ok(true)
     }
 
     /// How the steps that apply what came during an outage are made.

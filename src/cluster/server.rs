@@ -109,29 +109,33 @@ impl Server {
     }
 
     /// Puts a gradient with those that wait for a step; names the one that had to make room for it.
-    pub fn hold(&mut self, held: Held, now: Time) -> Option<Held> {
-        let held = self.waits_since(held, now);
+    pub fn hold(&mut self, mut held: Held, now: Time) -> Option<Held> {
+        self.begin_wait(&mut held, now);
         let full = self.rule.capacity.is_some_and(|most| self.buffer.len() as u64 >= most.get());
         let evicted = if full { self.remove(0) } else { None };
-        self.put(held);
+        self.count(held.gradient.worker);
         self.buffer.push_back(held);
         evicted
     }
 
     /// The gradient of a step that came to nothing, where gradients outlast the server: first in the buffer again.
-    pub fn put_back(&mut self, held: Held, now: Time) {
-        let held = self.waits_since(held, now);
-        self.put(held);
+    pub fn put_back(&mut self, mut held: Held, now: Time) {
+        self.begin_wait(&mut held, now);
+        self.count(held.gradient.worker);
         self.buffer.push_front(held);
     }
 
-    /// A gradient as it begins to wait.
-    pub fn waits_since(&self, held: Held, now: Time) -> Held {
-        Held { since: now, stepped_nanos: self.stepped_nanos(now), away_nanos: self.away_nanos(now), ..held }
+    /// A gradient begins to wait. (In place: it is large, and this happens to every one.)
+    #[inline]
+    pub fn begin_wait(&self, held: &mut Held, now: Time) {
+        held.since = now;
+        held.stepped_nanos = self.stepped_nanos(now);
+        held.away_nanos = self.away_nanos(now);
     }
 
-    fn put(&mut self, held: Held) {
-        let worker = held.gradient.worker as usize;
+    /// One gradient more of a worker is in the buffer.
+    fn count(&mut self, worker: u32) {
+        let worker = worker as usize;
         let is_first = self.of_worker[worker] == 0;
         self.distinct += u32::from(is_first);
         self.absent -= u32::from(is_first && self.gone[worker]);
@@ -282,7 +286,7 @@ impl Server {
         held.gradient.causes.queue += queue;
         held.gradient.causes.outage += outage;
         held.gradient.causes.hold += all - queue - outage;
-        *held = self.waits_since(*held, now);
+        self.begin_wait(held, now);
     }
 
     /// The same of one that waits for the server to take it in: to the outage while it was away, to the queue otherwise.
@@ -291,7 +295,7 @@ impl Server {
         let outage = Span::from_nanos(self.away_nanos(now) - held.away_nanos).min(all);
         held.gradient.causes.outage += outage;
         held.gradient.causes.queue += all - outage;
-        *held = self.waits_since(*held, now);
+        self.begin_wait(held, now);
     }
 
     /// Everything at the server that has not ended, with where the time went until `now`: first what it has not taken in, and

@@ -145,12 +145,15 @@ impl Flow {
 
     /// After a step: saves what the server has, if it is time.
     pub(super) fn save_if_due(&mut self, run: &mut Simulation, observer: &mut impl Observer) -> Result<()> {
-        self.trim(run);
         let due = |every: u64| run.version.is_multiple_of(every);
         let (is_due, at_end) = match &run.model.comeback.recovery {
             Recovery::Checkpoint { every: Every::Versions(every), at_end, .. } => (due(every.get()), *at_end),
             Recovery::Checkpoint { at_end, .. } => (self.store.timed, *at_end),
             Recovery::Chain { every, .. } => (due(every.get()), false),
+            Recovery::WorkerCopy { .. } => {
+                self.trim(run);
+                return Ok(());
+            }
             _ => return Ok(()),
         };
         let ends = at_end && run.ended == Some(Ended::Updates);
@@ -262,12 +265,7 @@ impl Flow {
     /// Forgets what will never be undone, where a worker's copy is what there is to come back to: now and then, so that it costs
     /// little.
     fn trim(&mut self, run: &Simulation) {
-        let (Some(log), Recovery::WorkerCopy { .. }) = (&mut self.store.log, &run.model.comeback.recovery) else {
-            return;
-        };
-        if log.len() < self.store.long {
-            return;
-        }
+        let Some(log) = self.store.log.as_mut().filter(|log| log.len() >= self.store.long) else { return };
         let busy = (0..self.standings.len()).filter(|&number| self.standings[number].phase == Phase::Busy);
         let oldest = busy.map(|number| run.workers[number].version_read).min().unwrap_or(run.version);
         log.drain(..log.partition_point(|applied| applied.version < oldest));

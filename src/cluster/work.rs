@@ -41,6 +41,7 @@ impl Workshop {
     }
 
     /// Writes what the worker pushes to `pushed`: a gradient, or what stands for one. `local_steps` is how many it took.
+    #[inline]
     pub fn compute(&mut self, problem: &Problem, held: &Held, local_steps: u64, pushed: &mut [f64]) {
         let class = held.gradient.class as usize;
         let noise = problem.streams.stream(super::purpose::NOISE, u64::from(held.data.0));
