@@ -3,7 +3,7 @@
 use super::{Input, Verdict, note, print};
 use crate::error::Result;
 use crate::output::{NoRows, summary_numbers};
-use crate::report::{number, plain_table};
+use crate::report;
 use crate::study::{Forecast, Prepared, predict as forecast, run as simulate};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ pub fn predict(options: &Options) -> Result<Verdict> {
     if options.json {
         print(&format!("{}\n", to_json(&said, seen.as_ref())))?;
     } else {
-        print(&to_text(&said, seen.as_ref()))?;
+        print(&report::forecast(&said, |quantity| figure(seen.as_ref(), quantity)))?;
     }
     said.warnings.iter().for_each(|warning| note(&format!("warning: {warning}\n")));
     Ok(Verdict::Fine)
@@ -39,28 +39,6 @@ pub fn predict(options: &Options) -> Result<Verdict> {
 fn figure(seen: Option<&BTreeMap<String, Option<f64>>>, quantity: &str) -> Option<f64> {
     let name = if quantity == "stationary_loss" { "loss" } else { quantity };
     seen.and_then(|seen| seen.get(name).copied().flatten())
-}
-
-fn to_text(said: &Forecast, seen: Option<&BTreeMap<String, Option<f64>>>) -> String {
-    let line = |known: &crate::study::Prediction| {
-        let simulated = figure(seen, known.quantity).map_or(String::new(), number);
-        vec![known.quantity.to_owned(), number(known.value), simulated, known.because.clone()]
-    };
-    let mut text = String::new();
-    if !said.predictions.is_empty() {
-        // Reasons are read from their beginning.
-        let longest = said.predictions.iter().map(|known| known.because.chars().count()).max().unwrap_or(0);
-        let lines = said.predictions.iter().map(line).map(|mut line| {
-            let padding = longest - line[3].chars().count();
-            line[3] += &" ".repeat(padding);
-            line
-        });
-        text += &plain_table(&["in the long run", "theory", "this run", "because"], lines);
-    }
-    for (about, why) in &said.silent {
-        text += &format!(" no prediction of {about}: {why}\n");
-    }
-    text
 }
 
 fn to_json(said: &Forecast, seen: Option<&BTreeMap<String, Option<f64>>>) -> Value {

@@ -3,11 +3,11 @@
 use super::run::Interruption;
 use super::{Jobs, Verdict, changes, check_quantities, estimate_json, note, print, read};
 use crate::error::{Error, Result};
-use crate::output::{Folder, Stamp, SweepFolder, Table};
+use crate::output::{Folder, NoRows, Stamp, SweepFolder, Table};
 use crate::report::{self, bytes};
 use crate::scenario::print_document;
-use crate::study::{CellFigures, Figure, Journal, Plan, Progress, Replications, Standing, execute, tabulate};
-use indicatif::{ProgressBar, ProgressStyle};
+use crate::study::{CellFigures, Figure, Journal, Plan, Progress, Replications, Standing, execute, run, tabulate};
+use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 use rayon::ThreadPool;
 use serde_json::{Value, json};
 use std::ops::Range;
@@ -91,7 +91,8 @@ pub fn sweep(options: &Options) -> Result<Verdict> {
         Some(only) => only.clone(),
         None => all,
     };
-    let text = describe(&plan, &cells)?;
+    let pool = options.jobs.pool()?;
+    let text = describe(&plan, &cells, &pool)?;
     let Some(out) = options.out.as_deref().filter(|_| !options.plan) else {
         let numbered = cells.map(|cell| format!("{cell:>6}  {}\n", plan.name(cell)));
         print(&(text + &numbered.collect::<String>()))?;
@@ -101,7 +102,7 @@ pub fn sweep(options: &Options) -> Result<Verdict> {
         note(&text);
     }
     let results = Results::open(plan, out, &options.file)?;
-    let (pool, progress) = (options.jobs.pool()?, Progress::default());
+    let progress = Progress::default();
     let work = || execute(&results.plan, &results.journal, cells, &pool, &progress);
     if !watch(options.shown.quiet, &progress, work)? {
         return Ok(results.interrupted(&progress));
@@ -177,7 +178,7 @@ impl Results {
 }
 
 /// What will be run, and about what it will cost: every combination is checked on the way.
-pub fn describe(plan: &Plan, cells: &Range<usize>) -> Result<String> {
+pub fn describe(plan: &Plan, cells: &Range<usize>, pool: &ThreadPool) -> Result<String> {
     let (mut steps, mut output, mut memory) = (0.0, 0.0, 0.0f64);
     let mut wrong: Vec<String> = Vec::new();
     for cell in cells.clone() {
@@ -204,16 +205,39 @@ pub fn describe(plan: &Plan, cells: &Range<usize>) -> Result<String> {
     };
     let axes: Vec<String> =
         plan.axes.iter().map(|axis| format!("{axis} ({})", values(plan, axis).join(", "))).collect();
+    let (step_s, threads) = (step_s(plan, cells)?, pool.current_num_threads());
     Ok(format!(
-        "axes: {}\n{} combinations × {} runs, about {} optimiser steps in all; memory about {} a thread, \
-         about {} of files\n",
+        "axes: {}\n{} combinations × {} runs, about {} optimiser steps in all: about {} on {threads} threads; \
+         memory about {} a thread, about {} of files\n",
         axes.join("; "),
         cells.len(),
         between(1.0, report::number),
         between(steps, report::number),
+        between(steps * step_s / threads as f64, duration),
         bytes(memory),
         between(output, bytes),
     ))
+}
+
+/// How long a step takes: the beginnings of a few runs, spread over the combinations, are tried.
+fn step_s(plan: &Plan, cells: &Range<usize>) -> Result<f64> {
+    const TRIED: usize = 8;
+    const EACH: Duration = Duration::from_millis(15);
+    let (mut spent_s, mut steps) = (0.0, 0);
+    for cell in cells.clone().step_by(cells.len().div_ceil(TRIED)) {
+        // What the progress of the sweep is shown with is our clock.
+        let clock = ProgressBar::hidden();
+        let outcome = run(plan.prepare(cell, 0)?, NoRows, |_| clock.elapsed() < EACH)?;
+        spent_s += clock.elapsed().as_secs_f64();
+        steps += outcome.summary.steps;
+    }
+    Ok(spent_s / steps.max(1) as f64)
+}
+
+/// A span of time, roughly.
+fn duration(seconds: f64) -> String {
+    let rounded = if seconds < 1.0 { (seconds * 1e3).ceil() / 1e3 } else { seconds.round() };
+    HumanDuration(Duration::try_from_secs_f64(rounded).unwrap_or(Duration::MAX)).to_string()
 }
 
 /// The labels of an axis, in their order.

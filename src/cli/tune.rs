@@ -3,9 +3,8 @@
 use super::sweep::{Results, describe, shortfall, watch};
 use super::{Jobs, Verdict, changes, estimate_json, note, print, read};
 use crate::error::Result;
-use crate::output::{Column, Table};
 use crate::report;
-use crate::study::{Choice, Goal, Plan, Progress, Rank, execute};
+use crate::study::{Choice, Goal, Plan, Progress, execute};
 use rayon::ThreadPool;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -42,20 +41,20 @@ pub struct Options {
 pub fn tune(options: &Options) -> Result<Verdict> {
     let plan = Plan::new(&read(&options.file)?, &changes(&options.changes)?)?;
     let goal = Goal::new(&plan, &options.over, &options.by)?;
-    let all = 0..plan.cells.len();
-    let text = describe(&plan, &all)?;
+    let (all, pool) = (0..plan.cells.len(), options.jobs.pool()?);
+    let text = describe(&plan, &all, &pool)?;
     if !options.quiet {
         note(&text);
     }
     let mut results = Results::open(plan, &options.out, &options.file)?;
-    let (pool, progress) = (options.jobs.pool()?, Progress::default());
+    let progress = Progress::default();
     let mut choices = None;
     if !watch(options.quiet, &progress, || search(&mut results, &goal, options.refine, &pool, &progress, &mut choices))?
     {
         return Ok(results.interrupted(&progress));
     }
     let choices = choices.unwrap_or_default();
-    let (plan, cells) = results.publish(&pool, |plan, _| Some(table(plan, &goal, &choices)))?;
+    let (plan, cells) = results.publish(&pool, |plan, _| Some(goal.table(plan, &choices)))?;
     if options.json {
         print(&format!("{}\n", Value::Array(choices.iter().map(|choice| to_json(&plan, &goal, choice)).collect())))?;
     } else if !options.quiet {
@@ -142,43 +141,6 @@ fn hint(by: &str) -> &'static str {
     }
 }
 
-fn rank(rank: Rank) -> &'static str {
-    match rank {
-        Rank::Best => "best",
-        Rank::Near => "near",
-        Rank::Worse => "worse",
-    }
-}
-
-/// One row for each candidate.
-fn table(plan: &Plan, goal: &Goal, choices: &[Choice]) -> Table {
-    let rows: Vec<_> = choices.iter().flat_map(|choice| &choice.candidates).collect();
-    let cells: Vec<usize> = rows.iter().map(|candidate| candidate.cell).collect();
-    let number = |of: fn(&crate::study::statistics::Estimate) -> Option<f64>| {
-        rows.iter().map(|candidate| candidate.estimate.as_ref().and_then(of)).collect::<Vec<_>>()
-    };
-    let mut columns = plan.labels(&cells);
-    columns.extend([
-        Column::whole("runs", "runs", rows.iter().map(|candidate| candidate.runs).collect()),
-        Column::whole(
-            "n",
-            "runs that have the figure",
-            rows.iter().map(|candidate| candidate.estimate.map_or(0, |known| known.n)).collect(),
-        ),
-        Column::maybe("mean", "as in the summary", number(|known| Some(known.mean))),
-        Column::maybe(
-            "median",
-            "as in the summary",
-            rows.iter().map(|candidate| candidate.median.map(|median| median.value)).collect(),
-        ),
-        Column::maybe("lower", "end of the interval", number(|known| Some(known.interval()?.0))),
-        Column::maybe("upper", "end of the interval", number(|known| Some(known.interval()?.1))),
-        Column::text("by", rows.iter().map(|_| goal.by.clone()).collect()),
-        Column::text("rank", rows.iter().map(|candidate| rank(candidate.rank).to_owned()).collect()),
-    ]);
-    Table { file: "tune.parquet".into(), columns }
-}
-
 fn to_json(plan: &Plan, goal: &Goal, choice: &Choice) -> Value {
     let object = |axes: &mut dyn Iterator<Item = usize>, cell: usize| -> Value {
         Value::Object(
@@ -198,7 +160,7 @@ fn to_json(plan: &Plan, goal: &Goal, choice: &Choice) -> Value {
                 "runs": candidate.runs,
                 "figure": candidate.estimate.as_ref().map(estimate_json),
                 "median": candidate.median.map(|median| median.value),
-                "rank": rank(candidate.rank),
+                "rank": candidate.rank.name(),
             })
         })
         .collect();

@@ -9,6 +9,7 @@ use super::worker::{Phase, duration};
 use super::{Observer, errors};
 use crate::error::Result;
 use crate::kernel::{Purpose, Rank, Span, Time};
+use std::sync::Arc;
 
 /// Faults come before everything else of the same instant.
 pub const FAULT: Rank = Rank::new(0);
@@ -171,7 +172,7 @@ impl Flow {
     pub fn on_fault(&mut self, run: &mut Simulation, place: usize, observer: &mut impl Observer) -> Result<()> {
         let now = Some(run.now);
         run.in_vain += 1;
-        let process = run.model.failures[place].clone();
+        let process = Arc::clone(&run.model.failures[place]);
         let running = &mut self.faults.running[place];
         if running.back == now {
             (running.back, running.known, running.is_down) = (None, None, false);

@@ -214,7 +214,7 @@ pub struct Model {
     /// The workers, class by class.
     pub workers: Vec<Member>,
     /// What fails.
-    pub failures: Vec<Process>,
+    pub failures: Vec<Arc<Process>>,
     /// And what comes after, for the server.
     pub comeback: Comeback,
     /// The end.

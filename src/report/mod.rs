@@ -1,12 +1,14 @@
 //! Results as a person wants to read them.
 
 mod cells;
+mod forecast;
 mod histogram;
 mod number;
 mod summary;
 mod timeline;
 
 pub use cells::{cells, choices, comparison, intervals};
+pub use forecast::forecast;
 pub use number::{bytes, number};
 pub use summary::{Heading, checks, rejections, summary, trouble};
 pub use timeline::timeline;
@@ -14,7 +16,7 @@ pub use timeline::timeline;
 use comfy_table::{CellAlignment, Table, presets};
 
 /// A table without lines, its first column aligned left and the others right.
-pub fn plain_table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+fn plain_table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING).set_header(header).add_rows(rows);
     for (place, column) in table.column_iter_mut().enumerate() {

@@ -9,16 +9,17 @@ use crate::failure::{Failure, Meanwhile, Of, Recovery, When};
 use crate::kernel::{Span, Time};
 use crate::units::Count;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// What fails, each thing on its own.
 struct Failing {
     target: Target,
-    /// Its first worker, and which of those that fail on their own it is.
+    /// Its place among those that this failure strikes one by one; 0 for what fails together.
     member: u64,
 }
 
 /// All processes of a scenario.
-pub fn processes(scenario: &Scenario, builder: &mut Builder, members: &[Member]) -> Vec<Process> {
+pub fn processes(scenario: &Scenario, builder: &mut Builder, members: &[Member]) -> Vec<Arc<Process>> {
     let mut all = Vec::new();
     for (number, failure) in scenario.failures.iter().enumerate() {
         let before = builder.problems.len();
@@ -41,21 +42,25 @@ pub fn processes(scenario: &Scenario, builder: &mut Builder, members: &[Member])
             };
             shared = Some(times);
             if let Some(occurs) = occurs(builder, number, failure, &one, times, members) {
-                let entity = one.member | (number as u64 + 1) << 32;
                 let notice = failure.notice_s.and_then(|seconds| Span::from_seconds(seconds.get()));
-                all.push(Process {
+                all.push(Arc::new(Process {
                     target: one.target,
                     occurs,
-                    entity,
+                    entity: entity(number, one.member),
                     repair: times.repair,
                     while_down: failure.while_down,
                     notice: notice.unwrap_or(Span::ZERO),
                     detection: times.detection,
-                });
+                }));
             }
         }
     }
     all
+}
+
+/// Whose streams those are of a member of a failure: no two share them.
+fn entity(number: usize, member: u64) -> u64 {
+    member | (number as u64 + 1) << 32
 }
 
 /// The laws of a failure, built.
@@ -73,7 +78,7 @@ fn is_individual(failure: &Failure) -> bool {
 
 fn times(builder: &mut Builder, number: usize, failure: &Failure, member: u64) -> Times {
     let mut add = |field: &str, law: &Law, purpose| {
-        let place = Place { purpose, entity: member | (number as u64 + 1) << 32, member };
+        let place = Place { purpose, entity: entity(number, member), member };
         builder.add(&format!("failures.{number}.{field}"), law, place)
     };
     let up = if let When::Every(law) = &failure.at { add("at", law, purpose::FAILURE) } else { DelayId::NONE };
@@ -232,7 +237,7 @@ pub fn check(scenario: &Scenario) -> Vec<Problem> {
         {
             wrong("at", "`by` tells workers apart that fail on their own", "leave out `by`");
         }
-        if is_empty(&failure.of) {
+        if names_none_or_twice(&failure.of) {
             wrong("of", "nothing is named, or something twice", "name each once");
         }
         if failure.of == Of::Server && scenario.composition().step.parts > Count::ONE {
@@ -259,7 +264,7 @@ pub fn check(scenario: &Scenario) -> Vec<Problem> {
 }
 
 /// Whether it names nothing, or something twice.
-fn is_empty(of: &Of) -> bool {
+fn names_none_or_twice(of: &Of) -> bool {
     match of {
         Of::Server | Of::Workers | Of::Class(_) => false,
         Of::Numbers(numbers) => numbers.is_empty() || numbers.len() > numbers.iter().collect::<BTreeSet<_>>().len(),

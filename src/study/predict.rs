@@ -81,20 +81,17 @@ impl View<'_> {
     fn new(prepared: &Prepared) -> View<'_> {
         let model = &prepared.model;
         let mean = |id: DelayId| id.place().map_or(0.0, |place| model.delays[place].delay().mean());
-        let count = |class: usize| model.workers.iter().filter(|member| member.class as usize == class).count();
-        let of = |class: usize| {
-            let members = || model.workers.iter().filter(move |member| member.class as usize == class);
-            let each = members().map(|member| {
-                let legs = member.legs;
-                mean(legs.download) + mean(legs.compute) * f64::from(member.local_steps) + mean(legs.upload)
-            });
-            (count(class) as u64, each.sum::<f64>() / count(class).max(1) as f64)
-        };
+        let mut away = vec![(0, 0.0); prepared.scenario.workers.len()];
+        for member in &model.workers {
+            let (legs, (count, all_s)) = (member.legs, &mut away[member.class as usize]);
+            *count += 1;
+            *all_s += mean(legs.download) + mean(legs.compute) * f64::from(member.local_steps) + mean(legs.upload);
+        }
         View {
             prepared,
             composition: prepared.scenario.composition(),
             workers: model.workers.len() as u64,
-            away: (0..prepared.scenario.workers.len()).map(of).collect(),
+            away: away.into_iter().map(|(count, all_s)| (count, all_s / count.max(1) as f64)).collect(),
             service_s: mean(model.server.service),
             step_s: mean(model.server.step),
         }

@@ -7,6 +7,7 @@ use super::run::quantities;
 use super::statistics::{self, Caution, Estimate, Median};
 use super::sweep::Plan;
 use crate::error::{Error, Result};
+use crate::output::{Column, Table};
 use crate::scenario::suggest;
 use crate::units::Positive;
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,6 +46,17 @@ pub enum Rank {
     Near,
     /// Worse, or without the figure in too many of its runs.
     Worse,
+}
+
+impl Rank {
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Rank::Best => "best",
+            Rank::Near => "near",
+            Rank::Worse => "worse",
+        }
+    }
 }
 
 /// The candidates for one combination of the values that are not tuned.
@@ -224,6 +236,35 @@ impl Goal {
                 rates.into_iter().for_each(|rate| plan.add(best, axis, rate));
             }
         }
+    }
+
+    /// `tune.parquet`: one row for each candidate.
+    pub fn table(&self, plan: &Plan, choices: &[Choice]) -> Table {
+        let rows: Vec<_> = choices.iter().flat_map(|choice| &choice.candidates).collect();
+        let cells: Vec<usize> = rows.iter().map(|candidate| candidate.cell).collect();
+        let number = |of: fn(&Estimate) -> Option<f64>| {
+            rows.iter().map(|candidate| candidate.estimate.as_ref().and_then(of)).collect::<Vec<_>>()
+        };
+        let mut columns = plan.labels(&cells);
+        columns.extend([
+            Column::whole("runs", "runs", rows.iter().map(|candidate| candidate.runs).collect()),
+            Column::whole(
+                "n",
+                "runs that have the figure",
+                rows.iter().map(|candidate| candidate.estimate.map_or(0, |known| known.n)).collect(),
+            ),
+            Column::maybe("mean", "as in the summary", number(|known| Some(known.mean))),
+            Column::maybe(
+                "median",
+                "as in the summary",
+                rows.iter().map(|candidate| candidate.median.map(|median| median.value)).collect(),
+            ),
+            Column::maybe("lower", "end of the interval", number(|known| Some(known.interval()?.0))),
+            Column::maybe("upper", "end of the interval", number(|known| Some(known.interval()?.1))),
+            Column::text("by", rows.iter().map(|_| self.by.clone()).collect()),
+            Column::text("rank", rows.iter().map(|candidate| candidate.rank.name().to_owned()).collect()),
+        ]);
+        Table { file: "tune.parquet".into(), columns }
     }
 }
 

@@ -550,7 +550,7 @@ proptest! {
         prop_assert_eq!(applied, rows, "{}", text);
         prop_assert_eq!(outcome.summary.steps - outcome.summary.versions_lost, outcome.simulation.version(), "{}", text);
         let effective = outcome.summary.effective_share.unwrap_or(0.0);
-        prop_assert!((0.0..=1.0).contains(&effective) || protocol.contains("Routed"), "{effective} {}", text);
+        prop_assert!((0.0..=1.0).contains(&effective), "{effective} {}", text);
     }
 }
 
