@@ -47,3 +47,4 @@ pub mod study;
 pub mod theory;
 pub mod units;
 pub mod vector;
+pub mod verify;

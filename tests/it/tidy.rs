@@ -21,6 +21,7 @@ const ROOMS: &[&str] = &[
     "scenario",
     "output",
     "study",
+    "verify",
     "report",
     "cli",
 ];

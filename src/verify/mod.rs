@@ -1,0 +1,117 @@
+//! The book: closed forms of the field with their values, and simulations that must come to them. What the program says of itself.
+
+mod case;
+mod play;
+mod queues;
+
+pub use case::{By, Effort, FALSE_ALARM, Finding, WITHIN};
+
+use crate::error::{Error, Result};
+use case::{Case, Check, Fact};
+use rayon::prelude::*;
+
+/// Cases that are checked in the same way: those whose names begin so.
+#[derive(Debug)]
+pub struct Entry {
+    prefix: &'static str,
+    statement: &'static str,
+    how: How,
+}
+
+#[derive(Debug)]
+enum How {
+    Checked(Check),
+    /// It is not, and why.
+    Not(&'static str),
+}
+
+impl Entry {
+    const fn checked(prefix: &'static str, statement: &'static str, check: Check) -> Entry {
+        Entry { prefix, statement, how: How::Checked(check) }
+    }
+
+    const fn not(prefix: &'static str, statement: &'static str, reason: &'static str) -> Entry {
+        Entry { prefix, statement, how: How::Not(reason) }
+    }
+}
+
+/// The topics of the book, in its order. Of several entries that fit a case the one with the longest prefix is its own.
+const TOPICS: &[(&str, &[Entry])] = &[("queues at a server", queues::ENTRIES)];
+
+/// A case of the book, checked.
+#[derive(Debug)]
+pub struct Checked {
+    /// Its name.
+    pub id: String,
+    /// The topic that it belongs to.
+    pub topic: &'static str,
+    /// What it is about.
+    pub statement: &'static str,
+    /// What was found, or why nothing was.
+    pub outcome: Outcome,
+}
+
+/// What became of a case.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It was checked.
+    Found(Vec<Finding>),
+    /// It is not checked, and why.
+    Unchecked(&'static str),
+    /// It could not be.
+    Failed(Error),
+}
+
+impl Checked {
+    /// Whether something is wrong with it. A check that found nothing is.
+    pub fn is_wrong(&self) -> bool {
+        match &self.outcome {
+            Outcome::Found(findings) => findings.is_empty() || findings.iter().any(|finding| !finding.holds),
+            Outcome::Unchecked(_) => false,
+            Outcome::Failed(_) => true,
+        }
+    }
+}
+
+/// The names of all cases of the book.
+///
+/// # Errors
+/// If the book, which is part of the program, is broken.
+pub fn names() -> Result<Vec<String>> {
+    Ok(facts()?.into_iter().map(|fact| fact.id).collect())
+}
+
+fn facts() -> Result<Vec<Fact>> {
+    serde_json::from_str(include_str!("book.json")).map_err(|error| Error::Broken(format!("the book: {error}")))
+}
+
+/// Checks the cases whose names contain one of `filters` (all, if there are none), several at a time in the pool that this is called in; the
+/// results are in the order of the book, and the same at any number of threads.
+///
+/// # Errors
+/// If the book is broken. What is wrong with a single case is part of the result.
+pub fn verify(filters: &[String], effort: Effort) -> Result<Vec<Checked>> {
+    let mut facts = facts()?;
+    facts.retain(|fact| filters.is_empty() || filters.iter().any(|part| fact.id.contains(part.as_str())));
+    Ok(facts.par_iter().with_max_len(1).map(|fact| check(fact, effort)).collect())
+}
+
+fn check(fact: &Fact, effort: Effort) -> Checked {
+    let entries = TOPICS.iter().flat_map(|&(topic, entries)| entries.iter().map(move |entry| (topic, entry)));
+    let fitting = entries.filter(|(_, entry)| fact.id.starts_with(entry.prefix));
+    let Some((topic, entry)) = fitting.max_by_key(|(_, entry)| entry.prefix.len()) else {
+        let outcome = Outcome::Unchecked("nothing in this program checks it");
+        return Checked { id: fact.id.clone(), topic: "none", statement: "", outcome };
+    };
+    let outcome = match entry.how {
+        How::Not(reason) => Outcome::Unchecked(reason),
+        How::Checked(check) => {
+            let mut case = Case::new(fact, effort);
+            match check(&mut case) {
+                Ok(()) => Outcome::Found(case.findings),
+                Err(error) => Outcome::Failed(error),
+            }
+        }
+    };
+    Checked { id: fact.id.clone(), topic, statement: entry.statement, outcome }
+}
