@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::failure::{Backlog, Every, Future, Meanwhile, Of, Recovery, When};
 use crate::objective::{Data, Noise, Spectrum};
 use crate::record::{Gradients, Sampling, WHAT_IF, WarmUp};
+use crate::scenario::{GoOn, Rollback};
 use crate::study::{Axis, Kept, Replications, quantities};
 use crate::{delay, objective, optimiser, protocol};
 
@@ -16,7 +17,7 @@ pub struct Options {
 }
 
 /// Every part of a scenario that has variants, with them.
-const PARTS: [(&str, &[Entry]); 23] = [
+const PARTS: [(&str, &[Entry]); 25] = [
     ("objective: what is minimised", objective::CATALOGUE),
     ("curvatures of Diagonal", Spectrum::CATALOGUE),
     ("data of LeastSquares, Logistic and Softmax", Data::CATALOGUE),
@@ -33,6 +34,8 @@ const PARTS: [(&str, &[Entry]); 23] = [
     ("backlog of Stateless", Backlog::CATALOGUE),
     ("server, meanwhile: what workers do while it is away", Meanwhile::CATALOGUE),
     ("server, future: gradients of versions that were undone", Future::CATALOGUE),
+    ("shards, go_on: when a worker goes on", GoOn::CATALOGUE),
+    ("shards, rollback: which go back", Rollback::CATALOGUE),
     ("record, gradients: rows of single gradients", Gradients::CATALOGUE),
     ("record, trajectory: samples of the loss", Sampling::CATALOGUE),
     ("record, what_if: questions about single steps", &[WHAT_IF]),

@@ -116,8 +116,9 @@ fn verdict<S>(outcome: &Outcome<S>) -> Verdict {
 
 fn take_sink(outcome: Outcome<Sink>) -> (Outcome<()>, Sink) {
     let Outcome { simulation, recording, summary, checks, intervals } = outcome;
-    let Recording { lags, trajectory, timeline, answers, rejections, incidents, cut, marks, sink } = recording;
-    let recording = Recording { lags, trajectory, timeline, answers, rejections, incidents, cut, marks, sink: () };
+    let Recording { lags, trajectory, timeline, answers, rejections, incidents, vain, cut, marks, sink } = recording;
+    let recording =
+        Recording { lags, trajectory, timeline, answers, rejections, incidents, vain, cut, marks, sink: () };
     (Outcome { simulation, recording, summary, checks, intervals }, sink)
 }
 
@@ -187,12 +188,13 @@ fn write(
 }
 
 fn to_text(heading: &Heading, outcome: &Outcome<()>) -> String {
-    let Outcome { recording, summary, checks, intervals, .. } = outcome;
+    let Outcome { recording, summary, checks, intervals, simulation, .. } = outcome;
+    let shards = simulation.sharded().map_or(String::new(), |(all, _)| report::shards(&all, summary) + "\n");
     let timeline = report::timeline(&recording.timeline, &recording.answers, heading.constant_load);
     let trouble = report::trouble(summary, &recording.rejections).unwrap_or_default();
     let rejections = report::rejections(summary, &recording.rejections);
     let summary = report::summary(heading, summary, &recording.lags, &recording.trajectory);
-    timeline + &summary + &report::intervals(intervals) + &rejections + &trouble + &report::checks(checks)
+    timeline + &shards + &summary + &report::intervals(intervals) + &rejections + &trouble + &report::checks(checks)
 }
 
 fn to_json(outcome: &Outcome<()>) -> Value {

@@ -5,6 +5,7 @@ use super::fault::Health;
 use super::flow::Flow;
 use super::gradient::{Causes, Fate, Gradient};
 use super::ledger::Books;
+use super::shards::Shards;
 use super::worker::Phase;
 use crate::kernel::{Span, Time};
 
@@ -88,6 +89,43 @@ impl Flow {
         let is_up = health.is_none_or(Health::is_up);
         let free = if standing.phase == Phase::Free && is_up { run.now.since(standing.since) } else { Span::ZERO };
         books.waited = standing.waited + free;
+        books
+    }
+}
+
+impl Shards {
+    /// All parts that have not ended.
+    pub fn in_flight(&self, run: &Simulation) -> Vec<Gradient> {
+        let shards = self.shards.len() as u32;
+        let all = (0..run.workers.len() as u32).flat_map(|worker| (0..shards).map(move |shard| (worker, shard)));
+        let key = |(worker, shard): &(u32, u32)| run.workers.len() as u32 + worker * shards + shard;
+        let on_way = all.filter(|part| run.queue.pending(key(part)).is_some());
+        let on_way = on_way.map(|(worker, shard)| unfinished(self.part(run, worker, shard).gradient, Fate::InFlight));
+        let there = self.shards.iter().flat_map(|shard| shard.held(run.now));
+        on_way.chain(there).collect()
+    }
+
+    /// Sums over the run so far.
+    pub fn totals(&self, run: &Simulation) -> Totals {
+        let busy: u64 = self.shards.iter().map(|shard| shard.busy_nanos(run.now)).sum();
+        Totals {
+            lag_in_flight: self.lag_in_flight,
+            nanos_in_flight: self.nanos_in_flight,
+            lag_batches: self.lag_versions,
+            busy_nanos: busy / self.shards.len() as u64,
+        }
+    }
+
+    /// The books of one worker.
+    pub fn books(&self, run: &Simulation, number: usize) -> Books {
+        let (tally, standing) = (&run.workers[number].tally, &self.standings[number]);
+        let mut books = Books::of(tally, 1.0);
+        books.fates[Fate::Applied as usize] -= standing.rolled_back;
+        books.fates[Fate::RolledBack as usize] = standing.rolled_back;
+        books.fates[Fate::Dropped as usize] = standing.dropped;
+        books.fates[Fate::InFlight as usize] = standing.in_flight;
+        books.weight = standing.weight;
+        books.waited = standing.waited + standing.since.map_or(Span::ZERO, |since| run.now.since(since));
         books
     }
 }

@@ -25,26 +25,26 @@ impl Flow {
         run.ledger.relabel(held.gradient.version_read as i64 - run.version as i64);
         self.standings[worker as usize].in_flight += 1;
         run.snapshots.share(held.slot);
-        self.server.waiting.push_back(Held { is_copy: true, ..*held });
+        self.server.waiting.push_back(Held { gradient: Gradient { is_copy: true, ..held.gradient }, ..*held });
     }
 
     /// Tells who paces the workers that a gradient was dealt with. Of copies it knows nothing.
     pub(super) fn tell_done(&mut self, held: &Held, refused: bool) {
-        if !held.is_copy {
+        if !held.gradient.is_copy {
             self.pacer.done(held.gradient.worker, refused, &mut self.starts);
         }
     }
 
     /// The same of one that was held for a step, and will not be used after all.
     pub(super) fn tell_unused(&mut self, held: &Held, version: u64) {
-        if !held.is_copy {
+        if !held.gradient.is_copy {
             self.pacer.unused(held.gradient.worker, held.base == version, &mut self.starts);
         }
     }
 
     /// The same of one that does not count against a budget any more.
     pub(super) fn tell_refund(&mut self, held: &Held) {
-        if !held.is_copy {
+        if !held.gradient.is_copy {
             self.pacer.refund(&mut self.starts);
         }
     }
@@ -62,7 +62,7 @@ impl Flow {
                     self.tell_unused(&evicted, run.version);
                 }
                 self.step_if_ready(run, observer)?;
-                if self.server.stepping.is_some() && !self.buffers && !held.is_copy {
+                if self.server.stepping.is_some() && !self.buffers && !held.gradient.is_copy {
                     // Its worker goes on when the step is over, and reads the version that includes its own update.
                     self.awaits_step = Some(number);
                     return Ok(());

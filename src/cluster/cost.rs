@@ -3,6 +3,8 @@
 use super::engine::Simulation;
 use super::fault::Health;
 use super::flow::Flow;
+use super::shard::ShardFigures;
+use super::shards::{Apart, Shards};
 use crate::failure::Recovery;
 use crate::kernel::Span;
 
@@ -19,8 +21,6 @@ pub struct Outages {
     pub versions_lost: u64,
     /// How often what the server had was saved.
     pub saves: u64,
-    /// How long workers were busy with gradients that were applied, and stand, in nanoseconds.
-    pub useful_nanos: u128,
 }
 
 impl Simulation {
@@ -36,7 +36,7 @@ impl Simulation {
         }
         let servers = match self.model.comeback.recovery {
             Recovery::Chain { replicas, .. } => 1.0 + f64::from(replicas),
-            _ => 1.0,
+            _ => self.model.shards.len().max(1) as f64,
         };
         let mut cost = self.model.server.price_per_s * servers * self.now.seconds();
         for (number, member) in self.model.workers.iter().enumerate().filter(|(_, member)| member.price_per_s > 0.0) {
@@ -52,7 +52,40 @@ impl Simulation {
     pub fn outages(&self) -> Option<Outages> {
         let model = &self.model;
         let some = !model.failures.is_empty() || model.comeback.recovery.saves();
-        self.flow().filter(|_| some).map(|flow| flow.outages(self))
+        match (self.flow(), self.shards()) {
+            (Some(flow), _) if some => Some(flow.outages(self)),
+            (_, Some(shards)) if some => Some(shards.outages(self)),
+            _ => None,
+        }
+    }
+
+    /// How long workers were busy with gradients that were applied, and stand, and with those that were undone, in nanoseconds.
+    pub fn applied_nanos(&self) -> (u128, u128) {
+        match (self.flow(), self.shards()) {
+            (Some(flow), _) => (flow.store.useful_nanos, flow.store.undone_nanos),
+            (_, Some(shards)) => (shards.useful_nanos, shards.undone_nanos),
+            // From reading to applying a worker is busy with one gradient.
+            _ => (self.books().map(|books| books.lag_nanos).sum(), 0),
+        }
+    }
+
+    /// What is known of each shard of the server, and how far apart they were; `None` if it is whole.
+    pub fn sharded(&self) -> Option<(Vec<ShardFigures>, Apart)> {
+        self.shards().map(|shards| (shards.figures(self), shards.apart()))
+    }
+}
+
+impl Shards {
+    fn outages(&self, run: &Simulation) -> Outages {
+        let all = self.figures(run);
+        let away: u64 = all.iter().map(|shard| shard.away.nanos()).sum();
+        Outages {
+            of_server: all.iter().map(|shard| shard.failures).sum(),
+            of_workers: 0,
+            server_away: Span::from_nanos(away / all.len() as u64),
+            versions_lost: all.iter().map(|shard| shard.versions_lost).sum(),
+            saves: all.iter().map(|shard| shard.saves).sum(),
+        }
     }
 }
 
@@ -64,7 +97,6 @@ impl Flow {
             server_away: Span::from_nanos(self.server.away_nanos(run.now)),
             versions_lost: self.store.versions_lost,
             saves: self.store.saves,
-            useful_nanos: self.store.useful_nanos,
         }
     }
 }

@@ -1,13 +1,15 @@
 //! The event loop: one queue, one handler for each kind of event.
 
 use super::account::{Totals, unfinished};
+use super::ended::Ended;
 use super::errors;
-use super::flow::{Flow, KEYS};
+use super::flow::Flow;
 use super::gradient::{Causes, Fate, Gradient};
 use super::ledger::{Books, Ledger};
 use super::model::Model;
+use super::shards::Shards;
 use super::snapshots::Snapshots;
-use super::upcoming::What;
+use super::upcoming::{What, keys};
 use super::worker::Worker;
 use super::{Observer, Step};
 use crate::error::{Error, Result};
@@ -26,39 +28,8 @@ const MOST_STANDING: u64 = 1 << 20;
 /// After so many gradients in a row that came to nothing, none will come to anything.
 const MOST_IN_VAIN: u64 = 1 << 24;
 
-/// Why a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// The number of optimiser steps was reached.
-    Updates,
-    /// The virtual time was reached.
-    Time,
-    /// The loss was reached.
-    Loss,
-    /// A parameter was no number any more, or beyond 10¹⁰⁰.
-    Diverged,
-    /// Somebody asked for it.
-    Interrupted,
-    /// The server got a gradient that is too stale, where that is an error.
-    Stale,
-    /// Nothing can happen any more, or nothing that would lead to a step.
-    Stalled,
-}
-
-impl Ended {
-    /// Its name in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Ended::Updates => "updates",
-            Ended::Time => "time",
-            Ended::Loss => "loss",
-            Ended::Diverged => "diverged",
-            Ended::Interrupted => "interrupted",
-            Ended::Stale => "stale",
-            Ended::Stalled => "stalled",
-        }
-    }
-}
+/// After so many restores in a row of the same save, there will be no other one.
+const MOST_RESTORES: u64 = 1 << 14;
 
 /// A run in progress.
 #[derive(Debug)]
@@ -82,10 +53,16 @@ pub struct Simulation {
     pub(super) fastest_clock: u64,
     /// What there is more, unless every gradient is a step of its own and never waits. Taken out while it deals with an event.
     flow: Option<Box<Flow>>,
+    /// The shards of the server, if it is in shards. The same.
+    shards: Option<Box<Shards>>,
+    /// Whether there is neither.
+    is_plain: bool,
     /// Events since the clock last moved, counted in slices.
     standing: u64,
     /// Gradients that came to nothing since the last step.
     pub(super) in_vain: u64,
+    /// Restores of what the restore before had found, too.
+    restores: u64,
     fingerprint: Fingerprint,
     /// What was wrong before the first event.
     failed: Option<Error>,
@@ -98,9 +75,9 @@ impl Simulation {
     pub fn new(model: Model) -> Simulation {
         let workers = model.workers.len() as u32;
         let dimension = model.start.len();
-        let flow = (!model.is_plain()).then(|| Box::new(Flow::new(&model)));
+        let is_plain = model.is_plain();
         // More keys only if they are needed: one can mean one match more at every event.
-        let mut queue = Queue::new(workers + flow.as_ref().map_or(0, |_| KEYS + model.failures.len() as u32));
+        let mut queue = Queue::new(keys(&model));
         for (number, member) in (0..).zip(&model.workers) {
             queue.schedule(number, member.joins_at, START);
         }
@@ -118,20 +95,33 @@ impl Simulation {
             ledger: Ledger::default(),
             fastest_clock: 0,
             flow: None,
+            shards: None,
+            is_plain,
             standing: 0,
             in_vain: 0,
+            restores: 0,
             fingerprint: Fingerprint::default(),
             failed: None,
             has_prices: model.has_prices(),
             model,
         };
-        if let Some(mut flow) = flow {
+        if !simulation.model.shards.is_empty() {
+            let mut shards = Box::new(Shards::new(&simulation.model));
+            simulation.failed = shards.processes.begin(&mut simulation).err();
+            simulation.shards = Some(shards);
+        } else if !is_plain {
+            let mut flow = Box::new(Flow::new(&simulation.model));
             flow.set_deadline(&mut simulation);
             flow.set_timer(&mut simulation);
-            simulation.failed = flow.begin_faults(&mut simulation).err();
+            simulation.failed = flow.faults.processes.begin(&mut simulation).err();
             simulation.flow = Some(flow);
         }
         simulation
+    }
+
+    /// The queue's key of one of the processes that make things fail: they are the last.
+    pub(super) fn fault_key(&self, place: usize) -> u32 {
+        keys(&self.model) - self.model.failures.len() as u32 + place as u32
     }
 
     /// Handles up to `events` events; says why the run ended, if it did.
@@ -162,7 +152,7 @@ impl Simulation {
                 None => self.ended = Some(Ended::Stalled),
             }
         }
-        if self.in_vain > MOST_IN_VAIN {
+        if self.in_vain > MOST_IN_VAIN || self.restores > MOST_RESTORES {
             self.ended.get_or_insert(Ended::Stalled);
         }
         self.standing = if self.now == begun { self.standing + events } else { 0 };
@@ -175,8 +165,7 @@ impl Simulation {
     /// Refuses a slice after which the queue might be exhausted.
     fn check_events(&self, events: u64) -> Result<()> {
         // An event schedules at most one other for each key.
-        let keys = u64::from(KEYS) + self.model.failures.len() as u64;
-        let each = if self.flow.is_some() { self.workers.len() as u64 + keys } else { 1 };
+        let each = if self.is_plain { 1 } else { u64::from(keys(&self.model)) };
         if events.saturating_mul(each).saturating_add(self.queue.scheduled()) > Queue::MAX_EVENTS {
             return Err(errors::too_many_events());
         }
@@ -188,6 +177,13 @@ impl Simulation {
         self.ended.get_or_insert(Ended::Interrupted);
     }
 
+    /// The server, or a shard of it, goes back to what it had saved `saves` times; `last` is how often it had when it last did. If it never
+    /// comes further the run is stalled.
+    pub(super) fn restores(&mut self, saves: u64, last: &mut Option<u64>) {
+        self.restores = if *last == Some(saves) { self.restores + 1 } else { 0 };
+        *last = Some(saves);
+    }
+
     /// Closes the books: hands the gradients in flight to the observer, and asserts the laws of every run.
     ///
     /// # Errors
@@ -197,9 +193,10 @@ impl Simulation {
         for w in self.snapshots.current() {
             self.fingerprint.add(w.to_bits(), 0);
         }
-        let in_flight = match &self.flow {
-            Some(flow) => flow.in_flight(self),
-            None => self.in_flight(),
+        let in_flight = match (&self.flow, &self.shards) {
+            (Some(flow), _) => flow.in_flight(self),
+            (_, Some(shards)) => shards.in_flight(self),
+            _ => self.in_flight(),
         };
         for gradient in &in_flight {
             observer.not_applied(gradient)?;
@@ -231,6 +228,11 @@ impl Simulation {
         self.flow.as_deref()
     }
 
+    /// The shards of the server, if it is in shards.
+    pub(super) fn shards(&self) -> Option<&Shards> {
+        self.shards.as_deref()
+    }
+
     /// What it is made of.
     pub fn model(&self) -> &Model {
         &self.model
@@ -243,16 +245,21 @@ impl Simulation {
 
     /// The books of every worker.
     pub fn books(&self) -> impl ExactSizeIterator<Item = Books> {
-        (0..self.workers.len()).map(|number| match &self.flow {
-            Some(flow) => flow.books(self, number),
-            None => Books::of(&self.workers[number].tally, self.workers[number].weight),
+        (0..self.workers.len()).map(|number| match (&self.flow, &self.shards) {
+            (Some(flow), _) => flow.books(self, number),
+            (_, Some(shards)) => shards.books(self, number),
+            _ => Books::of(&self.workers[number].tally, self.workers[number].weight),
         })
     }
 
     /// Of the lags of all gradients applied, in total: the versions that passed while they were in flight, the batches, and
     /// the nanoseconds for which the server was busy. `None` for a run in which none of this can differ.
     pub fn totals(&self) -> Option<Totals> {
-        self.flow.as_ref().map(|flow| flow.totals(self))
+        match (&self.flow, &self.shards) {
+            (Some(flow), _) => Some(flow.totals(self)),
+            (_, Some(shards)) => Some(shards.totals(self)),
+            _ => None,
+        }
     }
 
     /// The hash of its events so far and, once it is closed, of its last parameters.
@@ -262,15 +269,20 @@ impl Simulation {
 
     #[inline(always)]
     fn handle(&mut self, due: Due, observer: &mut impl Observer) -> Result<()> {
-        if self.flow.is_some() {
-            return self.handle_flow(due, observer);
+        if !self.is_plain {
+            return self.handle_rest(due, observer);
         }
         if due.rank == START { self.on_start(due.key) } else { self.on_arrival(due.key, observer) }
     }
 
     /// What can happen where gradients wait, and work is told to stop.
     #[inline(never)]
-    fn handle_flow(&mut self, due: Due, observer: &mut impl Observer) -> Result<()> {
+    fn handle_rest(&mut self, due: Due, observer: &mut impl Observer) -> Result<()> {
+        if let Some(mut shards) = self.shards.take() {
+            let done = shards.handle(self, due, observer);
+            self.shards = Some(shards);
+            return done;
+        }
         let Some(mut flow) = self.flow.take() else { return Ok(()) };
         let done = match self.what(due) {
             What::Start(worker) => flow.on_start(self, worker),
@@ -284,6 +296,7 @@ impl Simulation {
             What::Timer => flow.on_timer(self, observer),
             What::Through => flow.on_link(self, observer),
             What::Fault(place) => flow.on_fault(self, place as usize, observer),
+            What::PartArrival(..) | What::ShardFree(_) => Ok(()),
         };
         self.flow = Some(flow);
         done
@@ -400,6 +413,7 @@ impl Simulation {
         Gradient {
             worker: number,
             class: worker.class,
+            shard: 0,
             index: worker.tally.started - 1,
             version_read: worker.version_read,
             version_arrived: self.version,
@@ -419,6 +433,7 @@ impl Simulation {
             weight: worker.weight,
             multiplicity: 1,
             fate: Fate::Applied,
+            is_copy: false,
         }
     }
 

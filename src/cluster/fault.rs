@@ -1,39 +1,19 @@
 //! Workers and links that fail, and are there again: what becomes of what they had, and who waits for them.
 
+use super::Observer;
 use super::engine::Simulation;
-use super::flow::{Flow, KEYS};
+use super::flow::Flow;
 use super::gradient::Fate;
 use super::incident::{Happening, Incident};
-use super::model::{DelayId, Model, Occurs, Process, Target, purpose};
-use super::worker::{Phase, duration};
-use super::{Observer, errors};
+use super::model::{Model, Process, Target, purpose};
+use super::process::{Processes, Struck, draw};
+use super::worker::Phase;
 use crate::error::Result;
-use crate::kernel::{Purpose, Rank, Span, Time};
+use crate::kernel::{Rank, Span, Time};
 use std::sync::Arc;
 
 /// Faults come before everything else of the same instant.
 pub const FAULT: Rank = Rank::new(0);
-
-/// How a process goes on.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Running {
-    /// When it fails next, if it does.
-    fails: Option<Time>,
-    /// When what has failed is there again, if it will be.
-    back: Option<Time>,
-    /// When the server will know.
-    known: Option<Time>,
-    /// When workers will be told that it is going to fail.
-    noticed: Option<Time>,
-    is_down: bool,
-    /// Failures so far, and times of being up that were drawn.
-    failures: u64,
-    ups: u64,
-    /// The next of the instants, or spells, that are given.
-    given: usize,
-    /// Whether it keeps workers from beginning anything new.
-    has_noticed: bool,
-}
 
 /// What a worker has besides, where something can fail.
 #[derive(Clone, Copy, Debug, Default)]
@@ -85,9 +65,9 @@ impl Health {
 }
 
 /// What fails, and how it stands with it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Faults {
-    running: Vec<Running>,
+    pub processes: Processes,
     /// By worker; empty if nothing ever fails.
     pub health: Vec<Health>,
     /// Failures of workers so far.
@@ -98,105 +78,41 @@ impl Faults {
     pub fn new(model: &Model) -> Faults {
         let some = !model.failures.is_empty();
         Faults {
-            running: vec![Running::default(); model.failures.len()],
+            processes: Processes::new(model.failures.len()),
             health: if some { vec![Health::default(); model.workers.len()] } else { Vec::new() },
             of_workers: 0,
         }
     }
 }
 
-/// The draw of a process's own, if it has such a delay.
-fn draw(run: &mut Simulation, place: usize, id: Option<DelayId>, purpose: Purpose, index: u64) -> Result<Option<Time>> {
-    let Some(id) = id else { return Ok(None) };
-    let stream = run.model.streams.stream(purpose, run.model.failures[place].entity);
-    let span = duration(&mut run.model.delays, id, stream, index);
-    let then = span.and_then(|span| run.now.checked_add(span));
-    then.map(Some).ok_or_else(|| errors::clock_ended("a failure", &format!("failures.{place}"), run.now))
-}
-
 impl Flow {
-    /// Lets all processes begin.
-    pub fn begin_faults(&mut self, run: &mut Simulation) -> Result<()> {
-        for place in 0..self.faults.running.len() {
-            self.next_failure(run, place)?;
-            self.await_fault(run, place);
-        }
-        Ok(())
-    }
-
-    /// Finds out when a process that is up, or can fail while it is down, fails next.
-    fn next_failure(&mut self, run: &mut Simulation, place: usize) -> Result<()> {
-        let running = self.faults.running[place];
-        // What was to fail while it was down has failed.
-        let from = |passed: usize| running.given.max(passed);
-        let fails = match &run.model.failures[place].occurs {
-            Occurs::At(times) => {
-                let given = from(times.partition_point(|&at| at < run.now));
-                self.faults.running[place].given = given;
-                times.get(given).copied()
-            }
-            Occurs::Spells(spells) => {
-                let given = from(spells.partition_point(|spell| spell.1 <= run.now && spell.0 < run.now));
-                self.faults.running[place].given = given;
-                spells.get(given).map(|spell| spell.0)
-            }
-            Occurs::Every(id, from) => {
-                let (id, from) = (*id, *from);
-                self.faults.running[place].ups += 1;
-                let then = draw(run, place, Some(id), purpose::FAILURE, running.ups)?;
-                // From the beginning on, or from now: what is drawn counts from now.
-                then.and_then(|then| then.checked_add(from.since(run.now.min(from))))
-            }
-        };
-        // A spell that has begun meanwhile goes on.
-        let fails = fails.map(|fails| fails.max(run.now));
-        let notice = run.model.failures[place].notice;
-        let running = &mut self.faults.running[place];
-        running.fails = fails;
-        running.noticed = fails.filter(|_| notice > Span::ZERO).map(|fails| {
-            let lead = notice.min(fails.since(run.now));
-            Time::from_nanos(fails.nanos() - lead.nanos()).unwrap_or(run.now)
-        });
-        Ok(())
-    }
-
-    /// Schedules whatever comes next of a process.
-    fn await_fault(&mut self, run: &mut Simulation, place: usize) {
-        let Running { fails, back, known, noticed, .. } = self.faults.running[place];
-        if let Some(next) = [noticed, fails, known, back].into_iter().flatten().min() {
-            run.queue.schedule(run.workers.len() as u32 + KEYS + place as u32, next, FAULT);
-        }
-    }
-
     /// Something happens to a process.
     pub fn on_fault(&mut self, run: &mut Simulation, place: usize, observer: &mut impl Observer) -> Result<()> {
         let now = Some(run.now);
         run.in_vain += 1;
         let process = Arc::clone(&run.model.failures[place]);
-        let running = &mut self.faults.running[place];
-        if running.back == now {
-            (running.back, running.known, running.is_down) = (None, None, false);
-            let had_noticed = std::mem::take(&mut running.has_noticed);
+        if self.faults.processes.is_back(run, place) {
+            let had_noticed = std::mem::take(&mut self.faults.processes.running[place].has_noticed);
             if !process.while_down {
-                self.next_failure(run, place)?;
+                self.faults.processes.next_failure(run, place)?;
             }
             if had_noticed {
                 self.notice(&process, false);
             }
-            if self.faults.running[place].noticed == now {
+            if self.faults.processes.running[place].noticed == now {
                 // It will fail so soon that nothing can be begun before.
                 self.is_noticed(run, place, &process, observer)?;
             }
             self.comes_back(run, &process, observer)?;
-        } else if running.known == now {
-            running.known = None;
+        } else if self.faults.processes.running[place].known == now {
+            self.faults.processes.running[place].known = None;
             self.is_known(run, &process, observer)?;
-        } else if running.noticed == now {
+        } else if self.faults.processes.running[place].noticed == now {
             self.is_noticed(run, place, &process, observer)?;
-        } else if running.fails == now {
+        } else if self.faults.processes.fails_now(run, place) {
             self.fails(run, place, &process, observer)?;
         }
-        self.await_fault(run, place);
+        self.faults.processes.await_fault(run, place);
         Ok(())
     }
 
@@ -207,28 +123,19 @@ impl Flow {
         process: &Process,
         observer: &mut impl Observer,
     ) -> Result<()> {
-        let running = &mut self.faults.running[place];
-        let again = std::mem::replace(&mut running.is_down, true);
-        let number = running.failures;
-        running.failures += 1;
-        running.fails = None;
-        let given = running.given;
-        running.given += usize::from(!matches!(process.occurs, Occurs::Every(..)));
-        let repair = match &process.occurs {
-            Occurs::Spells(spells) => spells.get(given).map(|spell| spell.1.max(run.now)),
-            _ => draw(run, place, process.repair, purpose::REPAIR, number)?,
-        };
+        let Struck { again, number, repair } = self.faults.processes.strike(run, place)?;
         let back = match process.target {
             Target::Server => self.server_will_be_back(run, repair)?,
             _ => repair,
         };
         if !again {
             // If it is back before, that is never known.
-            self.faults.running[place].known = draw(run, place, process.detection, purpose::DETECTION, number)?;
+            self.faults.processes.running[place].known =
+                draw(run, place, process.detection, purpose::DETECTION, number)?;
         }
-        self.faults.running[place].back = back;
+        self.faults.processes.set_back(place, back);
         if process.while_down {
-            self.next_failure(run, place)?;
+            self.faults.processes.next_failure(run, place)?;
         }
         match &process.target {
             Target::Server => self.server_fails(run, again, back.is_none(), observer),
@@ -237,6 +144,8 @@ impl Flow {
                 numbers.iter().try_for_each(|&number| self.kill(run, number, observer))?;
                 self.start_all(run)
             }
+            // Those of a server in shards are dealt with there.
+            Target::Shards(_) => Ok(()),
             Target::Links(numbers) => {
                 numbers.iter().for_each(|&number| self.faults.health[number as usize].cut_by += 1);
                 self.report(run, Happening::LinksCut, None, observer)
@@ -250,6 +159,7 @@ impl Flow {
             Target::Workers(numbers) => {
                 numbers.iter().try_for_each(|&number| self.revive(run, number, observer))?;
             }
+            Target::Shards(_) => {}
             Target::Links(numbers) => {
                 self.report(run, Happening::LinksBack, None, observer)?;
                 for &number in numbers {
@@ -274,7 +184,7 @@ impl Flow {
         process: &Process,
         observer: &mut impl Observer,
     ) -> Result<()> {
-        let running = &mut self.faults.running[place];
+        let running = &mut self.faults.processes.running[place];
         running.noticed = None;
         if std::mem::replace(&mut running.has_noticed, true) {
             return Ok(());
@@ -412,6 +322,14 @@ impl Flow {
         observer: &mut impl Observer,
     ) -> Result<()> {
         let waiting = (self.server.waiting.len() + self.server.buffer.len()) as u64;
-        observer.incident(&Incident { at: run.now, what, worker, version: run.version, loss: None, waiting })
+        observer.incident(&Incident {
+            at: run.now,
+            what,
+            worker,
+            shard: None,
+            version: run.version,
+            loss: None,
+            waiting,
+        })
     }
 }

@@ -169,7 +169,8 @@ impl Flow {
                 self.assign(run, number)?;
                 continue;
             }
-            let span = run.workers[number as usize].draw_request(&mut run.model.delays, request, standing.begun);
+            let span =
+                run.workers[number as usize].draw(&mut run.model.delays, request, purpose::REQUEST, standing.begun);
             let then = span.and_then(|span| run.now.checked_add(span));
             let then = then.ok_or_else(|| errors::clock_ended(&format!("worker {number}"), "network", run.now))?;
             run.queue.schedule(number, then, START);
@@ -314,7 +315,6 @@ impl Flow {
             stepped_nanos: self.server.stepped_nanos(run.now),
             away_nanos: self.server.away_nanos(run.now),
             incarnation: self.faults.health.get(number as usize).map_or(0, |health| health.incarnation),
-            is_copy: false,
         };
         self.free(run, number);
         if self.is_lost(run) {

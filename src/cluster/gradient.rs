@@ -76,6 +76,8 @@ pub struct Gradient {
     pub worker: u32,
     /// The class of workers that it belongs to, in the order of the scenario.
     pub class: u32,
+    /// The shard of the server that it, then a part of a gradient, is for; 0 of a whole server.
+    pub shard: u16,
     /// How many gradients this worker had started before.
     pub index: u64,
     /// The server's version when the snapshot was sent.
@@ -105,6 +107,8 @@ pub struct Gradient {
     pub multiplicity: u32,
     /// What became of it.
     pub fate: Fate,
+    /// Whether it reached the server a second time: its worker was not busy with that, and does not wait for it.
+    pub is_copy: bool,
 }
 
 impl Gradient {

@@ -11,6 +11,8 @@ pub struct Incident {
     pub what: Happening,
     /// To which worker, if to one.
     pub worker: Option<u32>,
+    /// To which shard of the server, if it is in shards.
+    pub shard: Option<u32>,
     /// The server's version then, or what it is after.
     pub version: u64,
     /// The loss then, or after, where it is the server that fails, or is back.

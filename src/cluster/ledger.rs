@@ -114,12 +114,22 @@ impl Ledger {
 
     /// The server went one version on, after the gradients of that step had ended.
     pub fn step(&mut self) {
-        self.exposure += self.in_flight as i64;
+        self.step_among(self.in_flight);
+    }
+
+    /// The same of a shard of which so many gradients are in flight.
+    pub fn step_among(&mut self, in_flight: u64) {
+        self.exposure += in_flight as i64;
     }
 
     /// The server went so many versions back, and with it the lags of all gradients in flight.
     pub fn go_back(&mut self, versions: u64) {
-        self.exposure -= versions as i64 * self.in_flight as i64;
+        self.go_back_among(versions, self.in_flight);
+    }
+
+    /// The same of a shard of which so many gradients are in flight.
+    pub fn go_back_among(&mut self, versions: u64, in_flight: u64) {
+        self.exposure -= versions as i64 * in_flight as i64;
     }
 
     /// A gradient in flight is from now on taken for one of a version that is so many later.
@@ -174,6 +184,7 @@ mod tests {
         Gradient {
             worker,
             class: 0,
+            shard: 0,
             index: 0,
             version_read,
             version_arrived: version_applied,
@@ -188,6 +199,7 @@ mod tests {
             weight: 1.0,
             multiplicity: 1,
             fate,
+            is_copy: false,
         }
     }
 

@@ -3,6 +3,7 @@
 mod account;
 mod admit;
 mod cost;
+mod ended;
 mod engine;
 mod errors;
 mod fault;
@@ -12,9 +13,12 @@ mod incident;
 mod ledger;
 mod link;
 mod model;
+mod process;
 mod publish;
 mod recovery;
 mod server;
+mod shard;
+mod shards;
 mod snapshots;
 mod step;
 mod store;
@@ -24,13 +28,19 @@ mod worker;
 
 pub use account::Totals;
 pub use cost::Outages;
-pub use engine::{Ended, Simulation};
+pub use ended::Ended;
+pub use engine::Simulation;
 pub use flow::MAX_WORKERS;
 pub use gradient::{CAUSES, Causes, FATES, Fate, Gradient};
 pub use incident::{Happening, Incident};
 pub use ledger::{Books, Ledger};
 pub use link::SharedLink;
-pub use model::{Comeback, DelayId, Legs, Member, Model, Occurs, Process, Publish, Serving, Stop, Target, purpose};
+pub use model::{
+    Comeback, DelayId, Legs, Member, Model, Occurs, Process, Publish, Serving, ShardSpec, Sharding, Stop, Target,
+    purpose,
+};
+pub use shard::ShardFigures;
+pub use shards::Apart;
 pub use snapshots::LARGEST;
 pub use upcoming::{Upcoming, What};
 

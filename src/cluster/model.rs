@@ -7,6 +7,7 @@ use crate::kernel::{Purpose, Span, Streams, Time};
 use crate::objective::{NoiseSource, Objective};
 use crate::optimiser::Optimiser;
 use crate::protocol::{Composition, Pace};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What the random streams of a cluster are for.
@@ -38,6 +39,10 @@ pub mod purpose {
     pub const DETECTION: Purpose = Purpose(13);
     /// Which gradients reach the server twice, by worker.
     pub const DUPLICATE: Purpose = Purpose(18);
+    /// What a shard adds to download times, by worker.
+    pub const SHARD_DOWNLOAD: Purpose = Purpose(19);
+    /// What it adds to upload times, by worker.
+    pub const SHARD_UPLOAD: Purpose = Purpose(20);
     /// Times of saving and restoring, by server, one purpose a kind.
     pub const RECOVERY: [Purpose; 4] = [Purpose(14), Purpose(15), Purpose(16), Purpose(17)];
 }
@@ -120,6 +125,8 @@ pub struct Process {
 pub enum Target {
     /// The server.
     Server,
+    /// Shards of the server, all at the same time.
+    Shards(Vec<u32>),
     /// Workers, all at the same time.
     Workers(Vec<u32>),
     /// The links of workers, all at the same time.
@@ -168,6 +175,30 @@ pub struct Serving {
     pub price_per_s: f64,
 }
 
+/// A shard of the server.
+#[derive(Clone, Debug)]
+pub struct ShardSpec {
+    /// Its parameters.
+    pub parameters: Range<usize>,
+    /// How it steps.
+    pub optimiser: Optimiser,
+    /// The time to take in one part of a gradient, one at a time.
+    pub service: DelayId,
+    /// What it adds to the time of its part of a snapshot, and of its part of a gradient.
+    pub download: DelayId,
+    /// The latter.
+    pub upload: DelayId,
+}
+
+/// How the shards of a server work together.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sharding {
+    /// Whether workers go on only when all shards have dealt with their parts; else when these have arrived.
+    pub waits: bool,
+    /// Whether all go back when one of them does.
+    pub all_roll_back: bool,
+}
+
 /// What comes after a failure of the server.
 #[derive(Clone, Debug, Default)]
 pub struct Comeback {
@@ -211,6 +242,10 @@ pub struct Model {
     pub delays: Vec<Sampler>,
     /// What the server does.
     pub server: Serving,
+    /// Its shards; none if it is whole.
+    pub shards: Vec<ShardSpec>,
+    /// And how they work together.
+    pub sharding: Sharding,
     /// The workers, class by class.
     pub workers: Vec<Member>,
     /// What fails.
@@ -231,6 +266,7 @@ impl Model {
             && self.server.publish == Publish::ALWAYS
             && self.workers.iter().all(member)
             && self.failures.is_empty()
+            && self.shards.is_empty()
             && self.server.link.is_none()
             && self.server.duplicates == 0.0
             && !self.comeback.recovery.saves()
@@ -244,6 +280,7 @@ impl Model {
             && !composition.steps_with_several()
             && self.workers.iter().all(|member| member.request == DelayId::NONE)
             && self.failures.is_empty()
+            && self.shards.is_empty()
             && self.server.duplicates == 0.0
             && !self.comeback.recovery.saves()
     }

@@ -229,6 +229,7 @@ impl Flow {
 
     /// The server goes on from what was saved. What was applied since then is undone.
     fn roll_back(&mut self, run: &mut Simulation, saved: &Saved, observer: &mut impl Observer) -> Result<()> {
+        run.restores(self.store.saves, &mut self.store.saves_restored);
         let undone = self.undo(run, saved.version);
         let lost = run.version - saved.version;
         self.store.versions_lost += lost;
@@ -258,7 +259,7 @@ impl Flow {
                 undone += worker.tally.applied - health.rolled_back;
                 health.rolled_back = worker.tally.applied;
             }
-            self.store.useful_nanos = 0;
+            self.store.undone_nanos += std::mem::take(&mut self.store.useful_nanos);
             self.store.log.iter_mut().for_each(VecDeque::clear);
             return undone;
         }
@@ -266,6 +267,7 @@ impl Flow {
         while let Some(applied) = log.back().filter(|applied| applied.version >= version) {
             self.faults.health[applied.worker as usize].rolled_back += 1;
             self.store.useful_nanos -= u128::from(applied.busy_nanos);
+            self.store.undone_nanos += u128::from(applied.busy_nanos);
             undone += 1;
             log.pop_back();
         }
@@ -346,6 +348,14 @@ impl Flow {
     pub(super) fn report_server(&self, run: &Simulation, what: Happening, observer: &mut impl Observer) -> Result<()> {
         let waiting = (self.server.waiting.len() + self.server.buffer.len()) as u64;
         let loss = Some(run.model.objective.loss(run.snapshots.current()));
-        observer.incident(&Incident { at: run.now, what, worker: None, version: run.version, loss, waiting })
+        observer.incident(&Incident {
+            at: run.now,
+            what,
+            worker: None,
+            shard: None,
+            version: run.version,
+            loss,
+            waiting,
+        })
     }
 }

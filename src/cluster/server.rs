@@ -28,8 +28,6 @@ pub struct Held {
     pub away_nanos: u64,
     /// The server's incarnation when it was read.
     pub incarnation: u32,
-    /// Whether it came a second time: its worker does not wait for that.
-    pub is_copy: bool,
 }
 
 /// What the server holds.

@@ -142,7 +142,7 @@ impl Flow {
         for _ in 0..count {
             let Some(held) = self.server.batch.pop_front() else { break };
             run.snapshots.release(held.slot);
-            if !held.is_copy {
+            if !held.gradient.is_copy {
                 self.pacer.used(held.gradient.worker, &mut self.starts);
             }
         }
@@ -283,7 +283,7 @@ impl Flow {
             self.lag_batches += self.server.batches as i64 - held.batches_read as i64;
             let busy = gradient.causes;
             // A copy cost its worker nothing.
-            let busy = if held.is_copy { Span::ZERO } else { busy.download + busy.compute + busy.upload };
+            let busy = if held.gradient.is_copy { Span::ZERO } else { busy.download + busy.compute + busy.upload };
             self.store.applied(run.version, gradient.worker, busy);
             run.ledger.end(gradient);
             observer.applied(gradient);

@@ -65,8 +65,11 @@ pub struct Store {
     pub failures: u64,
     pub versions_lost: u64,
     pub saves: u64,
-    /// How long workers were busy with what was applied, and stands.
+    /// How often it had saved when it last went back.
+    pub saves_restored: Option<u64>,
+    /// How long workers were busy with what was applied, and stands; and with what was undone.
     pub useful_nanos: u128,
+    pub undone_nanos: u128,
 }
 
 /// The kinds of times that are drawn.
@@ -108,7 +111,9 @@ impl Store {
             failures: 0,
             versions_lost: 0,
             saves: 0,
+            saves_restored: None,
             useful_nanos: 0,
+            undone_nanos: 0,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::engine::{START, Simulation, TIME_IS_UP};
 use super::flow::{KEYS, Key};
+use super::model::Model;
 use crate::kernel::{Due, Time};
 
 /// An event that has not happened yet.
@@ -40,6 +41,21 @@ pub enum What {
     Through,
     /// Something fails, or is there again: one of the scenario's failures, each worker's counted on its own.
     Fault(u32),
+    /// A worker's part of a gradient reaches its shard of the server.
+    PartArrival(u32, u32),
+    /// A shard of the server has taken in a part, or written what it has.
+    ShardFree(u32),
+}
+
+/// How many keys the queue of a model needs: its workers', those of whatever else can be pending, and those of its failures.
+pub fn keys(model: &Model) -> u32 {
+    let (workers, failures) = (model.workers.len() as u32, model.failures.len() as u32);
+    match model.shards.len() as u32 {
+        0 if model.is_plain() => workers,
+        0 => workers + KEYS + failures,
+        // A part of a gradient on its way for each worker and shard, and what a shard is busy with.
+        shards => workers * (shards + 1) + shards + failures,
+    }
 }
 
 impl Simulation {
@@ -51,7 +67,16 @@ impl Simulation {
 
     /// What an event of the queue is.
     pub(super) fn what(&self, due: Due) -> What {
-        match due.key.checked_sub(self.workers.len() as u32) {
+        let (workers, shards) = (self.workers.len() as u32, self.model.shards.len() as u32);
+        if shards > 0 {
+            let Some(part) = due.key.checked_sub(workers) else { return What::Start(due.key) };
+            return match part.checked_sub(workers * shards) {
+                None => What::PartArrival(part / shards, part % shards),
+                Some(shard) if shard < shards => What::ShardFree(shard),
+                Some(fault) => What::Fault(fault - shards),
+            };
+        }
+        match due.key.checked_sub(workers) {
             None if due.rank == START => What::Start(due.key),
             None if due.rank == TIME_IS_UP => What::GiveUp(due.key),
             None => What::Arrival(due.key),

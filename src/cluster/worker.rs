@@ -3,7 +3,7 @@
 use super::ledger::Tally;
 use super::model::{DelayId, Legs, Model, purpose};
 use crate::delay::Sampler;
-use crate::kernel::{EntityStreams, Span, Stream, Time};
+use crate::kernel::{EntityStreams, Purpose, Span, Stream, Time};
 
 /// The state of one worker, in two cache lines. Its next three delays cannot be interrupted, so they are drawn when it
 /// reads and fused into one event, the arrival of its gradient.
@@ -68,9 +68,9 @@ impl Worker {
         now.checked_add(self.download + self.compute + self.upload)
     }
 
-    /// Draws how long its request for a snapshot takes, before its computation number `index`.
-    pub fn draw_request(&self, delays: &mut [Sampler], id: DelayId, index: u64) -> Option<Span> {
-        duration(delays, id, self.streams.stream(purpose::REQUEST), index)
+    /// Draw number `index` of one of its delays, if the clock can show it.
+    pub fn draw(&self, delays: &mut [Sampler], id: DelayId, purpose: Purpose, index: u64) -> Option<Span> {
+        duration(delays, id, self.streams.stream(purpose), index)
     }
 
     /// The stream of its gradient noise.

@@ -35,8 +35,12 @@ pub struct Failure {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub enum Of {
-    /// The server.
+    /// The server: all its shards, if it is in shards.
     Server,
+    /// Every shard of the server on its own.
+    Shards,
+    /// One shard of the server, counted from 0.
+    Shard(u32),
     /// Every worker on its own.
     Workers,
     /// Every worker of a class on its own, by the name of the class in results.
@@ -86,7 +90,9 @@ fn one() -> Positive {
 impl Of {
     /// Every choice, in the order of the enum.
     pub const CATALOGUE: &[Entry] = &[
-        entry("Server", "the server", "Server"),
+        entry("Server", "the server: all its shards, if it is in shards", "Server"),
+        entry("Shards", "every shard of the server on its own", "Shards"),
+        entry("Shard", "one shard of the server, counted from 0", "Shard(1)"),
         entry("Workers", "every worker on its own", "Workers"),
         entry("Class", "every worker of a class on its own", "Class(\"spot\")"),
         entry("Numbers", "single workers on their own, counted from 0", "Numbers([0, 3])"),

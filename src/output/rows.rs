@@ -69,6 +69,7 @@ fn batch(rows: &[GradientRow], classes: &[String]) -> Table {
     for (_, name, nanos) in instants {
         columns.push(Column { name: name.to_owned(), unit: "ns".into(), values: Values::MaybeWhole(nanos) });
     }
+    columns.push(Column::whole("shard", "number", whole(|row| u64::from(row.gradient.shard))));
     Table { file: super::GRADIENTS.into(), columns }
 }
 

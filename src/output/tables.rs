@@ -1,7 +1,7 @@
 //! The tables of a run: which files there are, and what stands in their columns. docs/results.md explains them all.
 
 use super::table::{Column, Table, Values};
-use crate::cluster::{Books, CAUSES, FATES, Fate, Incident, Model, Simulation};
+use crate::cluster::{Books, CAUSES, FATES, Fate, Incident, Model, ShardFigures, Simulation};
 use crate::record::{Histogram, Lags, Point, Recording, Summary};
 
 /// Every table of a run but that of single gradients.
@@ -16,6 +16,9 @@ pub fn tables<S>(simulation: &Simulation, summary: &Summary, seen: &Recording<S>
     ];
     if simulation.outages().is_some() {
         all.push(incidents_table(&seen.incidents));
+    }
+    if let Some((shards, _)) = simulation.sharded() {
+        all.push(shards_table(&shards));
     }
     all
 }
@@ -81,6 +84,12 @@ pub fn summary_table(summary: &Summary) -> Table {
         maybe("server_away_s", "virtual s", Some(s.server_away_s)),
         maybe("worker_availability", "share of the workers' time", s.worker_availability),
         maybe("effective_share", "share of the workers' time for gradients that stand", s.effective_share),
+    ]);
+    columns.extend(s.time.parts().map(|(name, seconds)| maybe(name, "s of workers", Some(seconds))));
+    columns.extend([
+        maybe("shard_skew_max", "versions between two shards", s.shard_skew_max),
+        maybe("shard_spread_mean", "versions between parts of a gradient", s.shard_spread_mean),
+        maybe("shard_spread_max", "versions between parts of a gradient", s.shard_spread_max),
         maybe("cost", "price", s.cost),
         maybe("cost_to_loss", "price", s.cost_to_loss),
         Column::text("fingerprint", vec![format!("{:016x}", s.fingerprint)]),
@@ -216,6 +225,30 @@ fn participation_table(simulation: &Simulation, classes: &[String]) -> Table {
     Table { file: "participation.parquet".into(), columns }
 }
 
+fn shards_table(shards: &[ShardFigures]) -> Table {
+    let whole = |name, unit, of: fn(&ShardFigures) -> u64| Column::whole(name, unit, shards.iter().map(of).collect());
+    let maybe =
+        |name, unit, of: fn(&ShardFigures) -> Option<f64>| Column::maybe(name, unit, shards.iter().map(of).collect());
+    let columns = vec![
+        Column::whole("run", "number", vec![0; shards.len()]),
+        Column::whole("shard", "number", (0..shards.len() as u64).collect()),
+        whole("parameters", "parameters", |shard| shard.parameters as u64),
+        whole("version", "version", |shard| shard.version),
+        whole("steps", "optimiser steps", |shard| shard.steps),
+        whole("rejected", "parts of gradients", |shard| shard.rejected),
+        maybe("lag_versions_mean", "versions", |shard| shard.lag_versions),
+        maybe("lag_versions_max", "versions", |shard| shard.most_lag.map(|lag| lag as f64)),
+        maybe("lag_s_mean", "s", |shard| shard.lag_s),
+        maybe("queue_s_mean", "s", |shard| shard.queue_s),
+        maybe("busy_s", "s", |shard| Some(shard.busy.seconds())),
+        maybe("away_s", "s", |shard| Some(shard.away.seconds())),
+        whole("failures", "failures", |shard| shard.failures),
+        whole("versions_lost", "optimiser steps undone", |shard| shard.versions_lost),
+        whole("saves", "checkpoints", |shard| shard.saves),
+    ];
+    Table { file: "shards.parquet".into(), columns }
+}
+
 fn incidents_table(incidents: &[Incident]) -> Table {
     let columns = vec![
         Column::whole("run", "number", vec![0; incidents.len()]),
@@ -225,6 +258,11 @@ fn incidents_table(incidents: &[Incident]) -> Table {
             name: "worker".to_owned(),
             unit: "number".into(),
             values: Values::MaybeWhole(incidents.iter().map(|incident| incident.worker.map(u64::from)).collect()),
+        },
+        Column {
+            name: "shard".to_owned(),
+            unit: "number".into(),
+            values: Values::MaybeWhole(incidents.iter().map(|incident| incident.shard.map(u64::from)).collect()),
         },
         Column::whole("version", "version", incidents.iter().map(|incident| incident.version).collect()),
         Column::maybe("loss", "f(w)", incidents.iter().map(|incident| incident.loss).collect()),

@@ -7,14 +7,16 @@ mod steady;
 mod summary;
 mod timeline;
 mod trajectory;
+mod vain;
 
 pub use histogram::{Bin, Histogram, Moments};
 pub use joint::{Cell, Joint};
 pub use lag::{ClassLags, Lags};
 pub use steady::{Cut, Mark, WarmUp};
-pub use summary::{Spread, Summary};
+pub use summary::{Spread, Summary, WorkerTime};
 pub use timeline::{Answer, Row, WHAT_IF, WhatIf, Which};
 pub use trajectory::{Point, Sampling, Trajectory};
+pub use vain::Vain;
 
 use crate::catalogue::{Entry, entry};
 use crate::cluster::{Fate, Gradient, Incident, Observer, Simulation, Step};
@@ -130,6 +132,8 @@ pub struct Rejection {
     pub at: Time,
     /// Whose it was.
     pub worker: u32,
+    /// Which shard of the server it was for; 0 of a whole one.
+    pub shard: u16,
     /// The server's version.
     pub expected: u64,
     /// The version that it was of.
@@ -153,6 +157,7 @@ pub struct Recorder<S> {
     answers: Vec<Answer>,
     rejections: Vec<Rejection>,
     incidents: Vec<Incident>,
+    vain: Vain,
     cut: Option<Cut>,
     marks: Vec<Mark>,
     sink: S,
@@ -178,6 +183,8 @@ pub struct Recording<S> {
     pub rejections: Vec<Rejection>,
     /// The first failures and returns.
     pub incidents: Vec<Incident>,
+    /// Workers' time that came to nothing.
+    pub vain: Vain,
     /// Where the warm-up ended, if it did.
     pub cut: Option<Cut>,
     /// The ends of the batches, and before them that of the warm-up, or the beginning.
@@ -198,6 +205,7 @@ impl<S: RowSink> Recorder<S> {
             answers: Vec::new(),
             rejections: Vec::with_capacity(MOST_REJECTIONS),
             incidents: Vec::new(),
+            vain: Vain::new(simulation.model().shards.len().max(1) as u64),
             cut: None,
             marks: Vec::new(),
             sink,
@@ -221,8 +229,8 @@ impl<S: RowSink> Recorder<S> {
         self.trajectory.finish(point(simulation));
         let unanswered = self.spec.what_if.iter().filter(|question| question.version >= simulation.version());
         self.answers.extend(unanswered.map(|question| Answer { question: question.clone(), outcome: None }));
-        let Recorder { lags, trajectory, timeline, answers, rejections, incidents, cut, marks, sink, .. } = self;
-        Ok(Recording { lags, trajectory, timeline, answers, rejections, incidents, cut, marks, sink })
+        let Recorder { lags, trajectory, timeline, answers, rejections, incidents, vain, cut, marks, sink, .. } = self;
+        Ok(Recording { lags, trajectory, timeline, answers, rejections, incidents, vain, cut, marks, sink })
     }
 
     /// Finds the next step to inspect after the `updates`-th.
@@ -323,10 +331,12 @@ impl<S: RowSink> Observer for Recorder<S> {
     }
 
     fn not_applied(&mut self, gradient: &Gradient) -> Result<()> {
+        self.vain.add(gradient);
         if gradient.fate == Fate::Rejected && self.rejections.len() < MOST_REJECTIONS {
             self.rejections.push(Rejection {
                 at: gradient.ended,
                 worker: gradient.worker,
+                shard: gradient.shard,
                 expected: gradient.version_applied,
                 got: gradient.version_read,
                 lag: gradient.lag(),

@@ -1,9 +1,11 @@
 //! One run in one row.
 
+use super::Recording;
 use super::histogram::Moments;
 use super::lag::Lags;
 use super::steady::Cut;
-use crate::cluster::{Books, Ended, FATES, Simulation};
+use super::vain::Vain;
+use crate::cluster::{Books, Ended, FATES, Fate, Simulation};
 use crate::kernel::Time;
 use crate::protocol::Work;
 use crate::vector::distance;
@@ -74,6 +76,43 @@ impl Spread {
     pub fn figures(&self) -> [(&'static str, Option<f64>); 6] {
         let Spread { mean, sd, p50, p90, p99, max } = *self;
         [("mean", mean), ("sd", sd), ("p50", p50), ("p90", p90), ("p99", p99), ("max", max)]
+    }
+}
+
+/// Where the time of all workers went, from joining on, in seconds of workers.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct WorkerTime {
+    /// For gradients that were applied, and stand: downloading, computing and uploading, as in all that follow.
+    pub useful_s: f64,
+    /// Up, and with none of the gradients of the other lines: without work, or waiting for its link, or for the server.
+    pub idle_s: f64,
+    /// Down.
+    pub down_s: f64,
+    /// For gradients that were applied, and undone by a restore.
+    pub rolled_back_s: f64,
+    /// For gradients that were rejected, or dropped.
+    pub discarded_s: f64,
+    /// For gradients that were told to stop.
+    pub cancelled_s: f64,
+    /// For gradients that a failure took.
+    pub lost_s: f64,
+    /// For gradients that had not ended when the run did.
+    pub in_flight_s: f64,
+}
+
+impl WorkerTime {
+    /// Its parts with the names that they have in files.
+    pub fn parts(&self) -> [(&'static str, f64); 8] {
+        [
+            ("useful_s", self.useful_s),
+            ("idle_s", self.idle_s),
+            ("down_s", self.down_s),
+            ("rolled_back_s", self.rolled_back_s),
+            ("discarded_s", self.discarded_s),
+            ("cancelled_s", self.cancelled_s),
+            ("lost_s", self.lost_s),
+            ("in_flight_s", self.in_flight_s),
+        ]
     }
 }
 
@@ -153,6 +192,14 @@ pub struct Summary {
     pub worker_availability: Option<f64>,
     /// Share of the workers' time, from joining on, that they were busy with gradients which were applied, and stand.
     pub effective_share: Option<f64>,
+    /// The greatest difference of the versions of two shards of the server; `None` if it is whole.
+    pub shard_skew_max: Option<f64>,
+    /// Of gradients all of whose parts were applied, the greatest lag of a part less the least, in versions, on average.
+    pub shard_spread_mean: Option<f64>,
+    /// The greatest of these.
+    pub shard_spread_max: Option<f64>,
+    /// Where the workers' time went, from joining on.
+    pub time: WorkerTime,
     /// What it cost, if anything has a price.
     pub cost: Option<f64>,
     /// What it had cost when the loss of `stop` was reached.
@@ -204,6 +251,10 @@ impl Summary {
             server_away_s: 0.0,
             worker_availability: None,
             effective_share: None,
+            shard_skew_max: None,
+            shard_spread_mean: None,
+            shard_spread_max: None,
+            time: WorkerTime::default(),
             cost: None,
             cost_to_loss: None,
             fingerprint: 0,
@@ -211,15 +262,15 @@ impl Summary {
         }
     }
 
-    /// Of a run that has been closed, with the lags that were recorded of it since `cut`.
-    pub fn new(
+    /// Of a run that has been closed, with what was recorded of it.
+    pub fn new<S>(
         simulation: &Simulation,
         ended: Ended,
-        lags: &Lags,
-        cut: Option<&Cut>,
+        recording: &Recording<S>,
         seed: u64,
         replication: u64,
     ) -> Summary {
+        let (lags, cut) = (&recording.lags, recording.cut.as_ref());
         let objective = &simulation.model().objective;
         let books: Vec<Books> = simulation.books().collect();
         let (class_fates, class_weights) = by_class(simulation, &books, lags.classes().len());
@@ -256,7 +307,9 @@ impl Summary {
             ..Summary::blank()
         }
         .with_lags(simulation, lags, cut)
-        .with_outages(simulation, &books)
+        .with_outages(simulation)
+        .with_time(simulation, &books, &recording.vain)
+        .with_shards(simulation)
     }
 
     /// The same, with what there is to say of lags and rates since `cut`.
@@ -272,7 +325,8 @@ impl Summary {
         let in_flight = totals.map_or(lag_versions.mean, |totals| mean(totals.lag_in_flight as f64));
         let s_in_flight = totals.map_or(lag_s.mean, |totals| mean(totals.nanos_in_flight as f64 / 1e9));
         let server = &simulation.model().server;
-        let serves = server.service.place().or(server.step.place()).is_some();
+        let serves = server.service.place().or(server.step.place()).is_some()
+            || simulation.model().shards.iter().any(|shard| shard.service.place().is_some());
         let busy_s = totals.map_or(0.0, |totals| totals.busy_nanos as f64 / 1e9);
         Summary {
             throughput_per_s: (span_s > 0.0).then(|| (simulation.updates() - steps) as f64 / span_s),
@@ -293,24 +347,51 @@ impl Summary {
 
 impl Summary {
     /// The same, with what there is to say of failures.
-    fn with_outages(self, simulation: &Simulation, books: &[Books]) -> Summary {
-        let time = rented(simulation) as f64;
-        let share = |part: u128| (time > 0.0).then(|| part as f64 / time);
-        let down: u128 = books.iter().map(|books| u128::from(books.down.nanos())).sum();
-        let availability = share(down).map(|down| 1.0 - down);
-        let Some(outages) = simulation.outages() else {
-            // From reading to applying a worker is busy with one gradient, unless it waits, or gradients do.
-            let useful = simulation.totals().is_none().then(|| books.iter().map(|books| books.lag_nanos).sum());
-            return Summary { worker_availability: availability, effective_share: useful.and_then(share), ..self };
-        };
+    fn with_outages(self, simulation: &Simulation) -> Summary {
+        let Some(outages) = simulation.outages() else { return self };
         Summary {
             server_failures: outages.of_server,
             worker_failures: outages.of_workers,
             versions_lost: outages.versions_lost,
             saves: outages.saves,
             server_away_s: outages.server_away.seconds(),
-            worker_availability: availability,
-            effective_share: share(outages.useful_nanos),
+            ..self
+        }
+    }
+
+    /// The same, with where the workers' time went.
+    fn with_time(self, simulation: &Simulation, books: &[Books], vain: &Vain) -> Summary {
+        let rented = rented(simulation) as f64;
+        let share = |part: u128| (rented > 0.0).then(|| part as f64 / rented);
+        let down: u128 = books.iter().map(|books| u128::from(books.down.nanos())).sum();
+        let (useful, undone) = simulation.applied_nanos();
+        let seconds = |nanos: u128| nanos as f64 / 1e9;
+        let time = WorkerTime {
+            useful_s: seconds(useful),
+            idle_s: 0.0,
+            down_s: seconds(down),
+            rolled_back_s: seconds(undone),
+            discarded_s: vain.seconds(Fate::Rejected) + vain.seconds(Fate::Dropped),
+            cancelled_s: vain.seconds(Fate::Cancelled),
+            lost_s: vain.seconds(Fate::Lost),
+            in_flight_s: vain.seconds(Fate::InFlight),
+        };
+        let rest: f64 = time.parts().iter().map(|(_, seconds)| seconds).sum();
+        let time = WorkerTime { idle_s: (rented / 1e9 - rest).max(0.0), ..time };
+        let availability = share(down).map(|down| 1.0 - down);
+        Summary { worker_availability: availability, effective_share: share(useful), time, ..self }
+    }
+}
+
+impl Summary {
+    /// The same, with what there is to say of shards.
+    fn with_shards(self, simulation: &Simulation) -> Summary {
+        let Some((_, apart)) = simulation.sharded() else { return self };
+        let some = apart.whole > 0;
+        Summary {
+            shard_skew_max: Some(apart.most_skew as f64),
+            shard_spread_mean: some.then(|| apart.spread as f64 / apart.whole as f64),
+            shard_spread_max: some.then_some(apart.most_spread as f64),
             ..self
         }
     }

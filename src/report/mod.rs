@@ -4,12 +4,14 @@ mod cells;
 mod forecast;
 mod histogram;
 mod number;
+mod shards;
 mod summary;
 mod timeline;
 
 pub use cells::{cells, choices, comparison, intervals};
 pub use forecast::forecast;
 pub use number::{bytes, number};
+pub use shards::shards;
 pub use summary::{Heading, checks, rejections, summary, trouble};
 pub use timeline::timeline;
 

@@ -237,7 +237,7 @@ pub fn trouble(summary: &Summary, rejections: &[Rejection]) -> Option<String> {
         Ended::Stalled => Some(format!(
             "stalled after {steps} optimiser steps: nothing can happen any more that would lead to another one\n"
         )),
-        Ended::Stale => rejections.first().map(|rejection| format!("failed: {}\n", stale(rejection))),
+        Ended::Stale => rejections.first().map(|rejection| format!("failed: {}\n", stale(rejection, summary))),
         _ => None,
     }
 }
@@ -250,15 +250,16 @@ pub fn rejections(summary: &Summary, rejections: &[Rejection]) -> String {
     }
     let mut text = format!("rejections        {} of {all}:\n", rejections.len());
     for rejection in rejections {
-        let _ = writeln!(text, "  {} s: {}", number(rejection.at.seconds()), stale(rejection));
+        let _ = writeln!(text, "  {} s: {}", number(rejection.at.seconds()), stale(rejection, summary));
     }
     text
 }
 
-fn stale(rejection: &Rejection) -> String {
-    let Rejection { worker, expected, got, lag, .. } = rejection;
+fn stale(rejection: &Rejection, summary: &Summary) -> String {
+    let Rejection { worker, shard, expected, got, lag, .. } = rejection;
     let age = number(lag.seconds());
-    format!("gradient of worker {worker} is stale, expected version {expected} but got {got}, read {age} s ago")
+    let place = if summary.shard_skew_max.is_some() { format!(" at shard {shard}") } else { String::new() };
+    format!("gradient of worker {worker}{place} is stale, expected version {expected} but got {got}, read {age} s ago")
 }
 
 /// What the scenario expected, and what came.

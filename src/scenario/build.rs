@@ -4,13 +4,13 @@ use super::build_failures;
 use super::check::{check, cycle, fit, patience};
 use super::diagnose::Problem;
 use super::estimate::Estimate;
-use super::{Class, Scenario, Sharing};
+use super::{Class, Scenario, Sharing, shards};
 use crate::cluster::{DelayId, Legs, Member, Model, Publish, Serving, SharedLink, Stop, purpose};
 use crate::data::Files;
 use crate::delay::{Context, Law, Sampler};
 use crate::error::Error;
 use crate::kernel::{Purpose, Span, Streams, Time};
-use crate::objective::Noise;
+use crate::objective::{Noise, Objective};
 use crate::optimiser::Optimiser;
 use crate::protocol::{Pace, Work};
 use crate::units::MAX_SECONDS;
@@ -104,20 +104,14 @@ pub fn build(scenario: &Scenario, files: &Files, quantities: &[&str]) -> Result<
     let failures = build_failures::processes(scenario, &mut builder, &members);
     let comeback = build_failures::comeback(scenario, &mut builder);
     reweigh(scenario, &composition.pace, &mut members);
-    let counts: Vec<u64> = scenario.workers.iter().map(|class| class.count.get()).collect();
-    // Generated data belong to the problem, not to the run: they are the same in every replication.
-    let objective = match scenario.objective.build(&counts, Streams::new(scenario.seed, 0), files) {
-        Ok(objective) => Some(objective),
-        Err(error) => {
-            builder.note("objective", error);
-            None
-        }
-    };
+    let objective = objective(scenario, &mut builder);
     problems.append(&mut builder.problems);
     let Some(objective) = objective else { return Err(problems) };
     let noise = Noise::build(scenario.noise, objective.as_ref());
     let noise = noise.map_err(|error| problems.push(Problem::at("noise", error.to_string())));
     let dimension = objective.dimension();
+    let (shards, sharding) = shards::build(scenario, dimension, &mut builder);
+    problems.append(&mut builder.problems);
     let estimate = Estimate::new(scenario, &cycles, [service_s, builder.mean(server.step)], dimension);
     problems.extend(fit(scenario, dimension, &estimate));
     server.link = shared_link(scenario, dimension, &mut problems);
@@ -135,12 +129,27 @@ pub fn build(scenario: &Scenario, files: &Files, quantities: &[&str]) -> Result<
         start_version: scenario.start_version,
         delays: builder.delays,
         server,
+        shards,
+        sharding,
         workers: members,
         failures,
         comeback,
         stop: stop(scenario),
     };
     Ok((model, estimate))
+}
+
+/// What is minimised, unless it cannot be built.
+fn objective(scenario: &Scenario, builder: &mut Builder) -> Option<Box<dyn Objective>> {
+    let counts: Vec<u64> = scenario.workers.iter().map(|class| class.count.get()).collect();
+    // Generated data belong to the problem, not to the run: they are the same in every replication.
+    match scenario.objective.build(&counts, Streams::new(scenario.seed, 0), builder.files) {
+        Ok(objective) => Some(objective),
+        Err(error) => {
+            builder.note("objective", error);
+            None
+        }
+    }
 }
 
 /// The first parameters.

@@ -1,8 +1,8 @@
 //! From what a scenario says of failures to the processes that make them.
 
-use super::Scenario;
 use super::build::{Builder, Place};
 use super::diagnose::Problem;
+use super::{Scenario, Shards};
 use crate::cluster::{Comeback, DelayId, Member, Occurs, Process, Target, purpose};
 use crate::delay::Law;
 use crate::failure::{Failure, Meanwhile, Of, Recovery, When};
@@ -113,7 +113,7 @@ fn occurs(
             }
             let from = match &one.target {
                 Target::Workers(numbers) => numbers.iter().map(|&number| members[number as usize].joins_at).min(),
-                Target::Server | Target::Links(_) => None,
+                Target::Server | Target::Shards(_) | Target::Links(_) => None,
             };
             Some(Occurs::Every(times.up, from.unwrap_or(Time::ZERO)))
         }
@@ -187,7 +187,16 @@ fn failing(scenario: &Scenario, failure: &Failure, members: &[Member]) -> Result
     };
     let together = |target: Target| Ok(vec![Failing { target, member: 0 }]);
     match &failure.of {
-        Of::Server => together(Target::Server),
+        Of::Server => together(match &scenario.server.shards {
+            Some(shards) => Target::Shards((0..shards.count() as u32).collect()),
+            None => Target::Server,
+        }),
+        Of::Shard(shard) => together(Target::Shards(vec![*shard])),
+        Of::Shards => {
+            let count = scenario.server.shards.as_ref().map_or(0, Shards::count) as u32;
+            let one = |shard: u32| Failing { target: Target::Shards(vec![shard]), member: u64::from(shard) };
+            Ok((0..count).map(one).collect())
+        }
         Of::Workers => each(numbered().map(|(number, _)| number).collect()),
         Of::Class(name) => each(of(std::slice::from_ref(name))?),
         Of::Numbers(numbers) => match numbers.iter().find(|&&number| number as usize >= members.len()) {
@@ -220,7 +229,7 @@ pub fn check(scenario: &Scenario) -> Vec<Problem> {
         let mut wrong = |field: &str, message: &str, help: &str| {
             problems.push(Problem::at(&format!("failures.{number}.{field}"), message).help(help));
         };
-        let of_workers = !matches!(failure.of, Of::Server | Of::Links(_));
+        let of_workers = !matches!(failure.of, Of::Server | Of::Shards | Of::Shard(_) | Of::Links(_));
         if failure.notice_s.is_some() && !of_workers {
             wrong("notice_s", "only workers can be told beforehand", "leave it out");
         }
@@ -266,7 +275,7 @@ pub fn check(scenario: &Scenario) -> Vec<Problem> {
 /// Whether it names nothing, or something twice.
 fn names_none_or_twice(of: &Of) -> bool {
     match of {
-        Of::Server | Of::Workers | Of::Class(_) => false,
+        Of::Server | Of::Shards | Of::Shard(_) | Of::Workers | Of::Class(_) => false,
         Of::Numbers(numbers) => numbers.is_empty() || numbers.len() > numbers.iter().collect::<BTreeSet<_>>().len(),
         Of::Together(names) | Of::Links(names) => {
             names.is_empty() || names.len() > names.iter().collect::<BTreeSet<_>>().len()

@@ -26,6 +26,7 @@ pub fn check(scenario: &Scenario, quantities: &[&str]) -> Vec<Problem> {
     problems.extend(expectations(scenario, quantities));
     problems.extend(protocol(scenario));
     problems.extend(super::build_failures::check(scenario));
+    problems.extend(super::shards::check(scenario));
     if scenario.start_version > MAX_VERSION {
         let message = format!("version {} is too large to count on from", scenario.start_version);
         problems.push(Problem::at("start_version", message).help(format!("start at {MAX_VERSION} or below")));

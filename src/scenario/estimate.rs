@@ -28,6 +28,8 @@ pub struct Estimate {
 const BYTES_ALWAYS: f64 = 36e6;
 /// Measured per worker: its own state and books, its leaf in the queue, its place in the server's.
 const BYTES_PER_WORKER: f64 = 300.0;
+/// Of a worker and a shard: what is on its way, its leaf in the queue, what was applied since the shard saved, and its place there.
+const BYTES_PER_PART: f64 = 350.0;
 /// Ten histograms of a few thousand bins.
 const BYTES_PER_CLASS: f64 = 100_000.0;
 /// A gradient while its batch is being encoded.
@@ -70,8 +72,12 @@ impl Estimate {
         let each = composition.gradients_per_step(scenario.worker_count()) as f64;
         let each = (each / composition.step.parts.get() as f64).max(1.0);
         let [service_s, step_s] = server_s;
-        let arrivals: f64 =
+        // A part of a gradient is one of its shard.
+        let shards = scenario.server.shards.as_ref().map_or(1.0, |shards| shards.count() as f64);
+        let service_s = service_s / shards;
+        let gradients: f64 =
             scenario.workers.iter().zip(cycle_s).map(|(class, cycle)| class.count.get() as f64 / cycle).sum();
+        let arrivals = gradients * shards;
         let most = |rate: f64, seconds: f64| if seconds > 0.0 { rate.min(1.0 / seconds) } else { rate };
         let rate = most(most(arrivals, service_s) / each, step_s);
         let by_count = scenario.stop.updates.map_or(f64::INFINITY, |updates| updates.get() as f64);
@@ -96,7 +102,7 @@ impl Estimate {
             updates,
             events: updates * (each * if service_s > 0.0 { 2.0 } else { 1.0 } + f64::from(step_s > 0.0)) + workers,
             memory_bytes: BYTES_ALWAYS
-                + workers * BYTES_PER_WORKER
+                + workers * (BYTES_PER_WORKER + shards * BYTES_PER_PART)
                 + (workers * vectors(&composition) + 8.0 + 3.0 * timeline) * dimension as f64 * 8.0
                 + waiting_bytes
                 + classes * BYTES_PER_CLASS

@@ -9,12 +9,14 @@ mod estimate;
 mod load;
 mod outline;
 mod patch;
+mod shards;
 
 pub use build::build;
 pub use diagnose::{Located, Problem, suggest};
 pub use estimate::Estimate;
 pub use load::{Draft, Source, print, print_document};
 pub use patch::{ClassPatch, NetworkPatch, Patch, ServerPatch, StopPatch};
+pub use shards::{GoOn, Rollback, Shard, Shards};
 
 use crate::delay::Law;
 use crate::failure::{Failure, Future, Meanwhile, Recovery};
@@ -165,7 +167,10 @@ pub struct Server {
     pub meanwhile: Meanwhile,
     /// What becomes of gradients of versions that a restore has undone.
     pub future: Future,
-    /// What it costs an hour; each replica of a chain costs as much.
+    /// Its shards; it is whole if left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shards: Option<Shards>,
+    /// What it costs an hour; each replica of a chain, and each shard, costs as much.
     pub price_per_hour: NonNegative,
 }
 

@@ -1,6 +1,6 @@
 //! Changes to a scenario: some of its fields with new values, as axes of a sweep and `--set` give them.
 
-use super::{Class, Expectation, Link, Problem, Publish, Scenario, Server};
+use super::{Class, Expectation, Link, Problem, Publish, Scenario, Server, Shards};
 use crate::delay::Law;
 use crate::failure::{Failure, Future, Meanwhile, Recovery};
 use crate::objective;
@@ -96,6 +96,7 @@ patch! {
         recovery: Recovery<Law>,
         meanwhile: Meanwhile,
         future: Future,
+        shards: Option<Shards>,
         price_per_hour: NonNegative,
     }
 }
@@ -212,6 +213,7 @@ impl ServerPatch {
         set(&mut server.recovery, &self.recovery);
         set(&mut server.meanwhile, &self.meanwhile);
         set(&mut server.future, &self.future);
+        set(&mut server.shards, &self.shards);
         set(&mut server.price_per_hour, &self.price_per_hour);
     }
 }

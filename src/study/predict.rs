@@ -103,6 +103,7 @@ impl View<'_> {
         let patience = model.workers.iter().any(|member| member.gives_up.is_some());
         let asks = model.workers.iter().any(|member| member.request != DelayId::NONE);
         let found = [
+            (!model.shards.is_empty(), "the server is in shards"),
             (!scenario.failures.is_empty(), "something fails"),
             (scenario.server.recovery.saves(), "the server saves what it has"),
             (scenario.server.recovery.is_stateless(), "the server is stateless"),

@@ -267,7 +267,7 @@ pub fn run<S: RowSink>(
     simulation.close(&mut recorder)?;
     let recording = recorder.finish(&simulation)?;
     let (seed, replication) = (scenario.seed, scenario.replication);
-    let summary = Summary::new(&simulation, ended, &recording.lags, recording.cut.as_ref(), seed, replication);
+    let summary = Summary::new(&simulation, ended, &recording, seed, replication);
     let numbers = summary_numbers(&summary);
     let check = |expectation: &crate::scenario::Expectation| Check {
         quantity: expectation.quantity.clone(),

@@ -77,6 +77,7 @@ pub enum Kept {
     Participation,
     Trajectory,
     Incidents,
+    Shards,
 }
 
 impl Kept {
@@ -89,6 +90,7 @@ impl Kept {
             Kept::Participation => "participation.parquet",
             Kept::Trajectory => "trajectory.parquet",
             Kept::Incidents => "incidents.parquet",
+            Kept::Shards => "shards.parquet",
         }
     }
 
@@ -100,6 +102,7 @@ impl Kept {
         entry("Participation", "what became of the gradients, by worker", "Participation"),
         entry("Trajectory", "samples of the loss", "Trajectory"),
         entry("Incidents", "failures and returns, where something can fail", "Incidents"),
+        entry("Shards", "lags, rejections and failures of each shard of a server that has them", "Shards"),
     ];
 }
 

@@ -29,6 +29,12 @@ fn a_running_simulation_allocates_nothing() {
             workers,
             &format!("{network}, server: (service: Exponential(mean: 0.04)), stop: (updates: 10000000)"),
         ),
+        quadratic(
+            workers,
+            &format!(
+                "{network}, server: (shards: (each: [(service: Exponential(mean: 0.03))])), stop: (updates: 10000000)"
+            ),
+        ),
         quadratic(workers, "noise: Gaussian(sd: 0.1), stop: (updates: 10000000)"),
         quadratic(workers, "record: (gradients: Every(100)), stop: (updates: 10000000)"),
     ];

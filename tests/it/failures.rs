@@ -1,7 +1,7 @@
 //! Things that fail: workers, links and the server, and what that costs.
 
-use crate::support::{Oracle, cases, fates, number, oracle, oracles, play, quadratic, run_into, source};
-use laggard::cluster::{Fate, Happening};
+use crate::support::{Oracle, cases, fates, number, oracle, oracles, play, quadratic, run_into, source, waited_s};
+use laggard::cluster::{Ended, Fate, Happening};
 use laggard::output::NoRows;
 use laggard::record::Summary;
 use laggard::study::{Prepared, run, statistics};
@@ -438,6 +438,19 @@ fn time_that_came_to_nothing_is_no_use() {
     assert_eq!(plain.effective_share, Some(0.975));
 }
 
+/// A server that never gets as far as its next save is a livelock, and ends.
+#[test]
+fn a_server_that_never_comes_further_has_stalled() {
+    let text = quadratic(
+        "(compute: Constant(1.0))",
+        "server: (recovery: Checkpoint(every: Versions(100))), stop: (updates: 1000000000),
+         failures: [(of: Server, at: Every(Constant(10.0)), repair: Constant(1.0))]",
+    );
+    let summary = run_into(&text, NoRows).summary;
+    assert_eq!((summary.ended, summary.saves), (Ended::Stalled, 0));
+    assert!(summary.server_failures > 16_384, "{}", summary.server_failures);
+}
+
 fn failure() -> impl Strategy<Value = String> {
     let of = prop_oneof![
         Just("Server"),
@@ -551,6 +564,10 @@ proptest! {
         prop_assert_eq!(outcome.summary.steps - outcome.summary.versions_lost, outcome.simulation.version(), "{}", text);
         let effective = outcome.summary.effective_share.unwrap_or(0.0);
         prop_assert!((0.0..=1.0).contains(&effective), "{effective} {}", text);
+        // What workers did not spend on gradients they waited, or their links were cut.
+        let (time, waited_s) = (outcome.summary.time, waited_s(&outcome));
+        let off = time.idle_s - waited_s;
+        prop_assert!(off > -1e-6 && (off < 1e-6 || text.contains("Links")), "{time:?} {waited_s} {}", text);
     }
 }
 

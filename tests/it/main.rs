@@ -20,6 +20,7 @@ mod queueing;
 mod results;
 mod routing;
 mod scenarios;
+mod shards;
 mod studies;
 mod support;
 mod theory;

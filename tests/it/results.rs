@@ -63,7 +63,7 @@ fn every_file_of_the_plan_is_there_with_its_columns() {
     };
     let gradients = "run, worker, class, version_read, version_applied, lag_versions, lag_s, lag_clocks, read_s, received_s, \
         computed_s, arrived_s, applied_s, download_s, compute_s, upload_s, queue_s, service_s, hold_s, outage_s, drift, \
-        gradient_error, weight, multiplicity, fate, read_ns, received_ns, computed_ns, arrived_ns, applied_ns";
+        gradient_error, weight, multiplicity, fate, read_ns, received_ns, computed_ns, arrived_ns, applied_ns, shard";
     assert_eq!(columns("gradients.parquet").join(", "), gradients);
     let summary = columns("summary.parquet");
     let wanted = "run, seed, replication, steps, time_s, throughput_per_s, lag_versions_mean, lag_versions_sd, lag_versions_p50, \

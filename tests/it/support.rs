@@ -63,6 +63,11 @@ pub fn fates<S>(outcome: &Outcome<S>, fate: Fate) -> Vec<f64> {
     outcome.simulation.books().map(|books| books.count(fate) as f64).collect()
 }
 
+/// How long workers had no work, in seconds of all of them.
+pub fn waited_s<S>(outcome: &Outcome<S>) -> f64 {
+    outcome.simulation.books().map(|books| books.waited.seconds()).sum()
+}
+
 /// The gradients applied in a run with `gradients: All`, in order.
 pub fn applied(outcome: &Outcome<Vec<GradientRow>>) -> Vec<Gradient> {
     let rows = outcome.recording.sink.iter().map(|row| row.gradient);
