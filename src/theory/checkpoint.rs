@@ -68,3 +68,8 @@ pub fn availability(between_s: f64, repair_s: f64) -> f64 {
 pub fn versions_lost(every: u64) -> f64 {
     (every as f64 - 1.0) / 2.0
 }
+
+/// The most that it can lose: k − 1.
+pub fn most_versions_lost(every: u64) -> u64 {
+    every - 1
+}
