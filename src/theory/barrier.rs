@@ -1,4 +1,7 @@
 //! How long a step takes that waits for the K fastest of P equal workers (order statistics), network and server without time of their own.
+//! The same is an upper bound where those that are not among the K go on with what they have (K-async), for laws whose rest is stochastically less
+//! than a new draw, such as uniform and shifted exponential ones; for exponential ones it is exact (Dutta and others, 2018).
+//! Everywhere 1 ≤ K ≤ P, but for [`any_k`] and [`batch_sync`], which need not have P of them.
 
 use super::quadrature::{Rule, end_of, normal_tail, pieces};
 use statrs::function::gamma::{gamma_lr, ln_gamma};
@@ -81,10 +84,16 @@ pub fn batch_sync(shift_s: f64, mean_s: f64, workers: u64, k: u64) -> f64 {
     };
     // It changes its form at multiples of the shift; K gradients take no longer than one worker's K.
     let high = end_of(k as f64 * (shift_s + mean_s), waits);
-    let mut ends: Vec<f64> = (0..=k).map(|count| count as f64 * shift_s).filter(|&end| end < high).collect();
-    ends.extend((0..).map(|count| f64::from(count) * mean_s / 2.0).take_while(|&end| end < high));
+    let mut ends = Vec::new();
+    for count in 0..=k {
+        let from = count as f64 * shift_s;
+        let until = if count == k { high } else { from + shift_s };
+        // Later than this after a multiple it is flat until the next.
+        let settled = until.min(from + (60 + 4 * k) as f64 * mean_s);
+        let pieces = ((settled - from) / mean_s * 2.0).ceil() as u64;
+        ends.extend((0..pieces).map(|piece| from + piece as f64 * mean_s / 2.0));
+    }
     ends.push(high);
-    ends.sort_by(f64::total_cmp);
     Rule::new(20).integral(&ends, waits)
 }
 

@@ -1,6 +1,6 @@
 //! How long it takes to find a point where E ‖∇f‖² ≤ ε, for a smooth function (gradients L-Lipschitz, f(start) − inf f = Δ) and gradients with
 //! variance σ²: worker i needs at most τᵢ seconds for a gradient, communication is free. Times are in units of L Δ / ε, without the constants,
-//! and `noise` is σ²/ε.
+//! and `noise` is σ²/ε. There is at least one worker, and times are above 0.
 
 /// h(m): the mean time of a gradient of the m fastest workers (their harmonic mean), for times in ascending order.
 pub fn mean_of_fastest_s(ascending_s: &[f64], m: usize) -> f64 {
@@ -32,8 +32,8 @@ pub fn ringmaster_bound(noise: f64) -> u64 {
     noise.ceil().max(1.0) as u64
 }
 
-/// Its step size, min(1 / (2 R L), ε / (4 L σ²)), and the number of steps after which it is done, ⌈8 R L Δ / ε + 16 σ² L Δ / ε²⌉ (as given there,
-/// theorem 4.2).
+/// Its step size, min(1 / (2 R L), ε / (4 L σ²)), and the number of steps after which it is done, ⌈8 R L Δ / ε + 16 σ² L Δ / ε²⌉ (there; constants as
+/// commonly quoted).
 pub fn ringmaster_steps(bound: u64, smoothness: f64, gap: f64, variance: f64, accuracy: f64) -> (f64, f64) {
     let r = bound as f64;
     let step = (1.0 / (2.0 * r * smoothness)).min(accuracy / (4.0 * smoothness * variance));

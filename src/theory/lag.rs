@@ -1,5 +1,5 @@
 //! How stale gradients are, in versions, where each is a step of its own and its worker reads again at once. A worker's own step counts in
-//! the version that it reads; network and server take no time unless it is said.
+//! the version that it reads; network and server take no time unless it is said. There is at least one worker, K is at least 1, and at most n where it counts workers.
 
 /// The mean lag of n workers that always have one gradient under way: n − 1, whatever their compute times, the network and the server.
 /// Every step makes all gradients in flight but one a version older, and each ends once: an identity up to O(n²) in all, not a law of
@@ -86,7 +86,7 @@ pub fn memoryless_variance_of_all(rates: &[f64]) -> f64 {
 }
 
 /// P(lag = k) for equal workers with exponential compute times, a step every K gradients, whoever computed them, and workers that go on at once:
-/// a gradient that finds s others waiting for the step has this lag if kK − s to kK − s + K − 1 others came since its worker read, and their
+/// a gradient whose worker read while s others waited for the step has this lag if kK − s to kK − s + K − 1 others came in between, and their
 /// number is geometric; s is as likely to be any of 0 to K − 1. Derived here.
 pub fn memoryless_batch_probability(workers: u64, k_batch: u64, lag: u64) -> f64 {
     // P(at least x others came) = (1 − 1/n)^x.

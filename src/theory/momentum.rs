@@ -32,7 +32,8 @@ pub fn heavy_ball_edge(momentum: f64, lag: u64) -> f64 {
 }
 
 /// By which factor a step multiplies the error in the long run under a constant lag, above 1 beyond the edge: the greatest modulus of a root
-/// of that equation. Without momentum, z^(lag + 1) − z^lag + α = 0.
+/// of that equation. For lags up to about a hundred; without
+/// momentum, see [`super::stability::constant_lag_rate`].
 pub fn heavy_ball_rate(alpha: f64, momentum: f64, lag: u64) -> f64 {
     if lag == 0 {
         return largest_root(&[momentum, alpha - 1.0 - momentum]);

@@ -1,4 +1,5 @@
-//! Tasks that go round in a closed network of queues: clients that each work on one task at a time, links, a server.
+//! Tasks that go round in a closed network of queues: clients that each work on one task at a time, links, a server. Demands, rates and
+//! probabilities are above 0, and there is at least one task.
 
 /// What there is to know of such a network in the long run.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,7 +61,7 @@ pub struct Client {
 
 /// Such clients, with exponential compute times of the rates `rates_per_s`, one task at a time, and a server and links without time of their own:
 /// the throughput, and each client. A task that goes to client i meets what is there in a network of m − 1 tasks (arrival theorem), and
-/// Eₘ₋₁[Xᵢ] / pᵢ steps are made until it is back (Leconte, Jonckheere, Samsonov and Moulines, 2024). Σ pᵢ lagᵢ = m − 1.
+/// that mean number over pᵢ is how many steps are made until it is back (Leconte, Jonckheere, Samsonov and Moulines, 2024). Σ pᵢ lagᵢ = m − 1.
 pub fn clients(rates_per_s: &[f64], probabilities: &[f64], tasks: u64) -> (f64, Vec<Client>) {
     let demands_s: Vec<f64> = rates_per_s.iter().zip(probabilities).map(|(rate, p)| p / rate).collect();
     let (full, less) = (closed(&demands_s, 0.0, tasks), closed(&demands_s, 0.0, tasks - 1));

@@ -1,5 +1,5 @@
 //! Whose gradients are used where a gradient is dropped if its lag exceeds a bound. Workers have exponential compute times, each gradient that is
-//! applied is a step, a worker whose gradient is dropped reads again, and a dropped gradient makes no version.
+//! applied is a step, a worker whose gradient is dropped reads again, and a dropped gradient makes no version. Rates are above 0.
 
 use std::collections::BTreeMap;
 

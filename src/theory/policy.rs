@@ -26,12 +26,18 @@ pub fn step(w: f64, gradient: f64, learning_rate: f64, weight: f64) -> f64 {
     w - learning_rate * weight * gradient
 }
 
+/// The learning rate up to which a step does not increase f(w) = h w²/2, whatever the gradient's age: 2 w / gradient, for one that points away from
+/// the minimum; beyond the minimum on the other side w is as far off as before.
+pub fn neutral_learning_rate(w: f64, gradient: f64) -> f64 {
+    2.0 * w / gradient
+}
+
 /// The parameter after a model is mixed in with the share `mixing` × `weight`: (1 − share) w + share × model (FedAsync).
 pub fn mix(w: f64, model: f64, mixing: f64, weight: f64) -> f64 {
     w + mixing * weight * (model - w)
 }
 
-/// A gradient compensated for what happened since it was read, g + λ g² (w − read) (DC-ASGD: Zheng and others, 2017, equation 10).
+/// A gradient compensated for what happened since it was read, g + λ g² (w − read) (DC-ASGD: Zheng and others, 2017).
 pub fn compensated(gradient: f64, now: f64, read: f64, lambda: f64) -> f64 {
     gradient + lambda * gradient * gradient * (now - read)
 }

@@ -1,5 +1,5 @@
 //! Workers and a server that takes in one gradient at a time: the machine repairman, with N workers that each take `away` seconds from reading
-//! until their gradient arrives.
+//! until their gradient arrives. N is at least 1, times are above 0.
 
 /// What there is to know of such a system in the long run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,17 +53,17 @@ pub fn saturation(away_s: f64, service_s: f64) -> f64 {
     (away_s + service_s) / service_s
 }
 
-/// P(lag = k) when applied, for k from 0 on until less than 10⁻¹⁵ is left, for exponential times away and at that server. A gradient's lag is what
+/// P(lag = k) when applied, for k from 0 on until it is below 10⁻²⁰, for exponential times away and at that server. A gradient's lag is what
 /// is applied while its worker is away, and what is at the server when it arrives. When a worker reads, the others are as a system of N − 1 is in
 /// the long run (arrival theorem); from there on the mean times in each state follow from one another. Derived here.
 pub fn lag_probabilities(workers: u64, away_s: f64, service_s: f64) -> Vec<f64> {
-    let others = workers as usize - 1;
+    let others = (workers as usize).saturating_sub(1);
     let (arrival, service) = (1.0 / away_s, 1.0 / service_s);
     // At the server from 0 to N − 1, when the worker reads.
-    let mut entering = probabilities(workers - 1, away_s, service_s);
-    let (mut lags, mut left) = (Vec::new(), 1.0);
-    let mut stays: Vec<Vec<f64>> = Vec::new();
-    while left > 1e-15 && lags.len() < 1_000_000 {
+    let mut entering = probabilities(others as u64, away_s, service_s);
+    let (mut lags, mut stays): (Vec<f64>, Vec<Vec<f64>>) = (Vec::new(), Vec::new());
+    // Its tail is geometric.
+    while lags.len() <= workers as usize || lags[lags.len() - 1] > 1e-20 {
         // Mean times with k at the server and so many applied, while the worker is away.
         let mut stay: Vec<f64> = Vec::with_capacity(others + 1);
         for k in 0..=others {
@@ -76,10 +76,6 @@ pub fn lag_probabilities(workers: u64, away_s: f64, service_s: f64) -> Vec<f64> 
         let lag = stays.len() - 1;
         let chance: f64 = (0..=others.min(lag)).map(|k| arrival * stays[lag - k][k]).sum();
         lags.push(chance);
-        left -= chance;
-        if lag > others && chance < 1e-18 {
-            break;
-        }
     }
     lags
 }
@@ -118,9 +114,28 @@ fn takacs(workers: u64, away_s: f64, service_s: f64, ratio: impl Fn(f64) -> f64)
     (Repairman { throughput_per_s, utilisation: throughput_per_s * service_s, waiting }, served)
 }
 
-/// The age of the first gradient of the worker in that place of the queue, from 0 on, where all begin at once and all times are constant.
-pub fn first_age_s(place: u64, away_s: f64, service_s: f64) -> f64 {
-    away_s + (place + 1) as f64 * service_s
+/// The times at which the first `count` gradients are applied, and their ages, for constant times and workers that begin at `starts_s`, in
+/// ascending order: first come first served they keep that order, and what is served in turn n is served at its arrival or after the one before,
+/// and not in an `outage`, from its first instant until before its last: a recursion of maxima.
+pub fn constant_ages_s(
+    starts_s: &[f64],
+    away_s: f64,
+    service_s: f64,
+    outage: Option<(f64, f64)>,
+    count: usize,
+) -> Vec<(f64, f64)> {
+    let mut applied: Vec<(f64, f64)> = Vec::new();
+    for turn in 0..count {
+        let read_s = turn.checked_sub(starts_s.len()).map_or_else(|| starts_s[turn], |before| applied[before].0);
+        let free_s = applied.last().map_or(0.0, |&(time_s, _)| time_s);
+        let begins_s = free_s.max(read_s + away_s);
+        let begins_s = match outage {
+            Some((from, until)) if (from..until).contains(&begins_s) => until,
+            _ => begins_s,
+        };
+        applied.push((begins_s + service_s, begins_s + service_s - read_s));
+    }
+    applied
 }
 
 /// One of several unequal workers at one server.

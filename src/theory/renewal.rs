@@ -29,9 +29,12 @@ impl Renewal {
         }
     }
 
-    /// The variance of lags in versions.
+    /// The variance of lags in versions, for two workers or more: infinite where c² is.
     pub fn lag_variance(&self, workers: u64) -> f64 {
         let others = workers as f64 - 1.0;
+        if self.squared_cv.is_infinite() {
+            return f64::INFINITY;
+        }
         others * self.count_variance + others * others * self.squared_cv
     }
 
@@ -121,7 +124,7 @@ pub fn pareto(shape: f64) -> Renewal {
     let mean = shape / (shape - 1.0);
     let fresh_of_two = 1.0 / (2.0 * shape - 1.0);
     if shape <= 2.0 {
-        return Renewal { squared_cv: f64::INFINITY, count_variance: f64::NAN, fresh_of_two };
+        return Renewal { squared_cv: f64::INFINITY, count_variance: f64::INFINITY, fresh_of_two };
     }
     let density = |x: f64| shape * (1.0 + x).powf(-shape - 1.0);
     let excess = half_line(|t| {

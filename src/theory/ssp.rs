@@ -1,5 +1,6 @@
 //! Stale synchronous parallel: a worker may begin its next iteration if it has completed at most `bound` more than the slowest, so that completed
-//! iterations differ by at most `bound` + 1 (Ho and others, 2013, whose bound 0 is bulk synchronous). Network and server take no time.
+//! iterations differ by at most `bound` + 1 (Ho and others, 2013, whose bound 0 is bulk synchronous). Network and server take no time; rates
+//! and compute times are above 0.
 
 use super::linear::{stationary, zeros};
 use std::collections::BTreeMap;
@@ -105,8 +106,8 @@ pub fn constant(compute_s: &[f64], bound: u64, end_s: f64) -> (Vec<u64>, Vec<Wai
     (clocks, waits)
 }
 
-/// The greatest lag in versions that there can be, each iteration being a step: (n − 1) (2 bound + 1). Attained: a worker that is `bound` behind
-/// all others when it reads can be passed by them until they are `bound` + 1 ahead.
+/// The greatest lag in versions that there can be, each iteration being a step: (n − 1) (2 bound + 1). Attained: of a worker that is
+/// `bound` ahead when it reads, each other can complete 2 `bound` + 1 iterations before being blocked, `bound` + 1 ahead of it.
 pub fn greatest_lag(workers: u64, bound: u64) -> u64 {
     (workers - 1) * (2 * bound + 1)
 }

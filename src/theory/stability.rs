@@ -2,7 +2,6 @@
 //! α = learning rate × h. Lags count versions, a fresh gradient has lag 0.
 
 use super::linear::{largest_root, spectral_radius};
-use super::momentum::heavy_ball_rate;
 use std::f64::consts::{FRAC_PI_4, PI};
 
 /// The edge of stability under a constant lag: w(t+1) = w(t) − α w(t − lag) converges if and only if 0 < α < 2 sin(π / (2 (2 lag + 1))).
@@ -126,9 +125,39 @@ pub fn memoryless_fastest(workers: u64) -> (f64, f64) {
     (alpha, memoryless_square_rate(alpha, workers))
 }
 
-/// By which factor a step multiplies w in the long run under a constant lag; above 1 beyond the edge.
+/// By which factor a step multiplies w in the long run under a constant lag, above 1 beyond the edge: the greatest modulus ρ of a root of
+/// z^lag (1 − z) = α. Up to the fastest α it is real, and beyond lag / (lag + 1); from there on its angle θ grows from 0, with ρ = sin(lag θ) /
+/// sin((lag + 1) θ) and α = ρ^lag sin θ / sin((lag + 1) θ). Found by halving. Derived.
 pub fn constant_lag_rate(alpha: f64, lag: u64) -> f64 {
-    heavy_ball_rate(alpha, 0.0, lag)
+    if lag == 0 {
+        return (1.0 - alpha).abs();
+    }
+    let tau = lag as f64;
+    let (fastest, least) = constant_lag_fastest(lag);
+    if alpha <= fastest {
+        return halve(least, 1.0, |root| root.powf(tau) * (1.0 - root) > alpha);
+    }
+    let modulus = |theta: f64| (tau * theta).sin() / ((tau + 1.0) * theta).sin();
+    let step = |theta: f64| modulus(theta).powf(tau) * theta.sin() / ((tau + 1.0) * theta).sin();
+    modulus(halve(0.0, PI / (tau + 1.0), |theta| step(theta) < alpha))
+}
+
+/// Where `below` turns from true to false between the two.
+fn halve(mut low: f64, mut high: f64, below: impl Fn(f64) -> bool) -> f64 {
+    for _ in 0..100 {
+        let middle = (low + high) / 2.0;
+        if below(middle) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    (low + high) / 2.0
+}
+
+/// The period in steps with which w oscillates at the edge of a constant lag: 4 lag + 2.
+pub fn constant_lag_period(lag: u64) -> u64 {
+    4 * lag + 2
 }
 
 /// w(t) for t from 0 on under a constant lag, w(0) = 1, all workers having read version 0 at first: w(t + 1) = w(t) − α w(t − lag).
@@ -145,16 +174,8 @@ pub fn constant_lag_iterates(alpha: f64, lag: usize, steps: usize) -> Vec<f64> {
 /// too slow, and the steepest, which is near its edge, converge equally fast.
 pub fn constant_lag_best(flattest: f64, steepest: f64, lag: u64) -> (f64, f64) {
     let rate = |learning_rate: f64, curvature: f64| constant_lag_rate(learning_rate * curvature, lag);
-    let (mut low, mut high) = (constant_lag_fastest(lag).0 / steepest, constant_lag_edge(lag) / steepest);
-    for _ in 0..60 {
-        let middle = (low + high) / 2.0;
-        if rate(middle, steepest) < rate(middle, flattest) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    let learning_rate = (low + high) / 2.0;
+    let (low, high) = (constant_lag_fastest(lag).0 / steepest, constant_lag_edge(lag) / steepest);
+    let learning_rate = halve(low, high, |middle| rate(middle, steepest) < rate(middle, flattest));
     (learning_rate, rate(learning_rate, steepest).max(rate(learning_rate, flattest)))
 }
 

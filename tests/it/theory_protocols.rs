@@ -74,6 +74,28 @@ fn what_failures_cost() {
             assert_eq!(actual as f64, value(&oracle, name), "{}", oracle.id);
         }
     }
+    for oracle in oracles("T8.makespan.") {
+        let [m, delta, r, tau, segments] = ["M", "delta", "R", "tau", "segments"].map(|name| given(&oracle, name));
+        let can_fail = oracle.id.ends_with("R_can_fail");
+        let best = checkpoint::best_interval_s(m, delta);
+        let work = tau * segments;
+        let time = checkpoint::makespan_s(work / best, best + delta, m, r, can_fail);
+        same(&oracle, "best", time, value(&oracle, "T_at_exact_opt"));
+        same(&oracle, "efficiency", work / value(&oracle, "T"), value(&oracle, "efficiency"));
+    }
+    for oracle in oracles("T8.lost.") {
+        let (chance, failures) = checkpoint::failures_of_segment(given(&oracle, "L"), given(&oracle, "M"));
+        same(&oracle, "chance", chance, value(&oracle, "p_fail"));
+        same(&oracle, "failures", failures, value(&oracle, "failures_per_segment"));
+    }
+    for oracle in oracles("T8.avail.") {
+        let n = given(&oracle, "n") as u64;
+        let up = checkpoint::availability(given(&oracle, "MTBF"), given(&oracle, "MTTR"));
+        same(&oracle, "all", checkpoint::at_least_up(n, n, up), value(&oracle, "all_up"));
+        same(&oracle, "all but one", checkpoint::at_least_up(n, n - 1, up), value(&oracle, "ge_n_minus_1"));
+        let mean: f64 = (1..=n).map(|k| checkpoint::at_least_up(n, k, up)).sum();
+        same(&oracle, "mean", mean, value(&oracle, "expected_up"));
+    }
     for oracle in oracles("T8.server.k") {
         let every = oracle.id.rsplit('k').next().unwrap().parse().unwrap();
         same(&oracle, "mean", checkpoint::versions_lost(every), value(&oracle, "mean"));
@@ -104,6 +126,18 @@ fn weights() {
     {
         let model = policy::step(2.0, 2.0, 0.5, 1.0);
         same(&mix, name, policy::mix(0.5, model, 0.6, weight), value(&mix, name));
+    }
+    let neutral = oracle("T1.core.lr_neutral");
+    same(&neutral, "neutral", policy::neutral_learning_rate(0.5, 2.0), neutral.value.as_f64().unwrap());
+    for (id, gradient, rate) in [
+        ("T1.core.stale.lr1_2", 2.0, 0.5),
+        ("T1.core.stale.lr1", 2.0, 1.0),
+        ("T1.core.fresh", 0.5, 0.5),
+        ("T1.core.fresh.lr1", 0.5, 1.0),
+    ] {
+        let oracle = oracle(id);
+        let w = policy::step(0.5, gradient, rate, 1.0);
+        assert_eq!([w, w * w / 2.0], ["w", "f"].map(|name| value(&oracle, name)), "{id}");
     }
     let example = oracle("T9.example.policies");
     let after = |weight: f64| policy::step(0.5, 2.0, 0.5, weight);
@@ -177,6 +211,27 @@ fn models_that_are_averaged() {
         same(&oracle, "common", less, number(&oracle.value["mean_mode"][1]));
         same(&oracle, "difference", elastic.difference, value(&oracle, "difference_mode"));
         same(&oracle, "edge", elastic.centre_edge, value(&oracle, "beta_limit"));
+    }
+}
+
+#[test]
+fn timelines() {
+    for id in ["T1.timeline.A", "T1.timeline.A2"] {
+        let oracle = oracle(id);
+        let [compute_s, starts_s] = ["compute_seconds", "start_times"].map(|name| numbers(&oracle.scenario[name]));
+        let workers = Constants { compute_s, starts_s, reads_after_all: false };
+        let events = oracle.scenario["events"].as_array().unwrap();
+        let steps: Vec<_> = events.iter().filter(|event| event["event"] == "apply").collect();
+        let pushes = workers.pushes(steps.len() as u64);
+        let lags: Vec<Vec<usize>> =
+            pushes.iter().map(|&(worker, push)| vec![workers.lag(worker, push) as usize]).collect();
+        let w = policy::buffered_iterates(given(&oracle, "lr"), &lags);
+        for (at, (&(worker, push), step)) in pushes.iter().zip(&steps).enumerate() {
+            let after = given(&oracle, "w0") * w[at + 1];
+            let actual = [workers.time_s(worker, push), worker as f64, lags[at][0] as f64, after];
+            let expected = ["t", "worker", "lag", "w_after"].map(|name| number(&step[name]));
+            assert_eq!(actual, expected, "{id} {at}");
+        }
     }
 }
 

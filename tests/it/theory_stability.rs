@@ -11,8 +11,20 @@ fn rates_and_iterates_under_a_constant_lag() {
         let (edge, fastest) = (stability::constant_lag_edge(tau), stability::constant_lag_fastest(tau).0);
         for (name, alpha) in [("rate_at_half_max", edge / 2.0), ("rate_at_half_crit", fastest / 2.0)] {
             let rate = stability::constant_lag_rate(alpha, tau);
-            assert!((rate - value(&oracle, name)).abs() < 1e-12, "{}: {name} {rate}", oracle.id);
+            assert!((rate - value(&oracle, name)).abs() < 1e-13, "{}: {name} {rate}", oracle.id);
+            let among_all = momentum::heavy_ball_rate(alpha, 0.0, tau);
+            assert!((rate - among_all).abs() < 1e-13, "{}: {rate} {among_all}", oracle.id);
         }
+    }
+    for oracle in oracles("T2.delay.") {
+        let tau = given(&oracle, "tau") as u64;
+        let period = stability::constant_lag_period(tau);
+        assert_eq!(period as f64, value(&oracle, "oscillation_period_at_alpha_max"));
+        let late = 400 * (tau as usize + 1);
+        let w =
+            stability::constant_lag_iterates(stability::constant_lag_edge(tau), tau as usize, late + period as usize);
+        assert!((w[late + period as usize] - w[late]).abs() < 1e-9, "{}", oracle.id);
+        assert!((stability::constant_lag_rate(stability::constant_lag_edge(tau), tau) - 1.0).abs() < 1e-14);
     }
     let diverging = oracle("T2.diverge.rate");
     let rate = stability::constant_lag_rate(given(&diverging, "alpha"), given(&diverging, "tau") as u64);
