@@ -1,5 +1,6 @@
 //! How stale gradients are, in versions, where each is a step of its own and its worker reads again at once. A worker's own step counts in
-//! the version that it reads; network and server take no time unless it is said. There is at least one worker, K is at least 1, and at most n where it counts workers.
+//! the version that it reads; network and server take no time unless it is said. There is at least one
+//! worker, K is at least 1, and at most n where it counts workers.
 
 /// The mean lag of n workers that always have one gradient under way: n − 1, whatever their compute times, the network and the server.
 /// Every step makes all gradients in flight but one a version older, and each ends once: an identity up to O(n²) in all, not a law of
