@@ -68,3 +68,25 @@ pub fn availability(between_s: f64, repair_s: f64) -> f64 {
 pub fn versions_lost(every: u64) -> f64 {
     (every as f64 - 1.0) / 2.0
 }
+
+/// The most that it can lose: k − 1.
+pub fn most_versions_lost(every: u64) -> u64 {
+    every - 1
+}
+
+/// The probability that a failure strikes a segment of `length_s`, 1 − e^(−L/M), and the mean number of failures until it is done, e^(L/M) − 1, where
+/// failures cannot strike restarts (each attempt is independent of those before).
+pub fn failures_of_segment(length_s: f64, between_s: f64) -> (f64, f64) {
+    (-(-length_s / between_s).exp_m1(), (length_s / between_s).exp_m1())
+}
+
+/// The probability that at least k of n are up, each independently with that availability.
+pub fn at_least_up(n: u64, k: u64, availability: f64) -> f64 {
+    let down = 1.0 - availability;
+    let (mut coefficient, mut sum) = (1.0, 0.0);
+    for failed in 0..=n - k {
+        sum += coefficient * availability.powf((n - failed) as f64) * down.powf(failed as f64);
+        coefficient *= (n - failed) as f64 / (failed + 1) as f64;
+    }
+    sum
+}

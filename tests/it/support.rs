@@ -167,6 +167,27 @@ pub fn numbers(value: &Value) -> Vec<f64> {
     value.as_array().unwrap_or_else(|| panic!("{value} is no list")).iter().map(number).collect()
 }
 
+/// A number of the oracle's values.
+pub fn value(oracle: &Oracle, name: &str) -> f64 {
+    oracle.value[name].as_f64().unwrap_or_else(|| panic!("{}: no {name}", oracle.id))
+}
+
+/// A number of the oracle's scenario.
+pub fn given(oracle: &Oracle, name: &str) -> f64 {
+    number(&oracle.scenario[name])
+}
+
+/// Asserts that a closed form is what the oracle says, to twelve digits.
+pub fn same(oracle: &Oracle, what: &str, actual: f64, expected: f64) {
+    near(oracle, what, actual, expected, 1e-12);
+}
+
+/// The same to `relative`, for oracles that were found by less exact means.
+pub fn near(oracle: &Oracle, what: &str, actual: f64, expected: f64, relative: f64) {
+    let off = (actual - expected).abs();
+    assert!(off <= relative * expected.abs().max(1e-300), "{}: {what} is {actual}, expected {expected}", oracle.id);
+}
+
 /// Workers with constant compute times that join at given times.
 pub fn constant_workers(compute: &[f64], starts: &[f64]) -> String {
     let worker = |(compute, start): (&f64, &f64)| format!("(compute: Constant({compute:?}), joins_at: {start:?}), ");

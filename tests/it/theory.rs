@@ -1,22 +1,9 @@
 //! Closed forms against the oracles, to twelve digits.
 
-use crate::support::{Oracle, number, oracles, quadratic, source};
+use crate::support::{given, number, oracles, quadratic, same, source, value};
 use laggard::output::{NoRows, summary_numbers};
 use laggard::study::{Prepared, predict, run};
 use laggard::theory::{barrier, checkpoint, lag, queue, stability};
-
-fn same(oracle: &Oracle, what: &str, actual: f64, expected: f64) {
-    let off = (actual - expected).abs();
-    assert!(off <= 1e-12 * expected.abs().max(1e-300), "{}: {what} is {actual}, expected {expected}", oracle.id);
-}
-
-fn value(oracle: &Oracle, name: &str) -> f64 {
-    oracle.value[name].as_f64().unwrap_or_else(|| panic!("{}: no {name}", oracle.id))
-}
-
-fn given(oracle: &Oracle, name: &str) -> f64 {
-    number(&oracle.scenario[name])
-}
 
 #[test]
 fn stability_under_a_constant_lag() {
@@ -65,7 +52,7 @@ fn stability_under_memoryless_lag() {
     for oracle in oracles("T6.mean.") {
         let expected: Vec<f64> = oracle.value.as_array().unwrap().iter().map(number).collect();
         let (n, alpha) = (given(&oracle, "n") as u64, given(&oracle, "alpha"));
-        let actual = stability::memoryless_mean(alpha, n, expected.len() - 1);
+        let actual = stability::memoryless_mean(alpha, n, 1, expected.len() - 1);
         for (actual, expected) in actual.iter().zip(&expected) {
             assert!((actual - expected).abs() < 1e-12, "{}: {actual} {expected}", oracle.id);
         }
