@@ -139,6 +139,7 @@ fn name(next: &Upcoming) -> String {
         What::Saved => "what the server has is written, or saved".to_owned(),
         What::Timer => "it is time to save what the server has".to_owned(),
         What::Through => "a gradient has got through the server's link".to_owned(),
+        What::SentOut => "a snapshot has got through the server's link".to_owned(),
         What::PartArrival(worker, shard) => format!("a part of a gradient of worker {worker} reaches shard {shard}"),
         What::ShardFree(shard) => format!("shard {shard} has taken in a part, or written what it has"),
         What::Fault(_) => "something fails, or is there again".to_owned(),

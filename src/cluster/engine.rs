@@ -295,6 +295,7 @@ impl Simulation {
             What::Saved => flow.on_saved(self, observer),
             What::Timer => flow.on_timer(self, observer),
             What::Through => flow.on_link(self, observer),
+            What::SentOut => flow.on_sent_out(self),
             What::Fault(place) => flow.on_fault(self, place as usize, observer),
             What::PartArrival(..) | What::ShardFree(_) => Ok(()),
         };

@@ -7,7 +7,7 @@ use super::engine::{ARRIVAL_OR_STEP, START, Simulation, TIME_IS_UP};
 use super::errors;
 use super::fault::Faults;
 use super::gradient::{Fate, Gradient};
-use super::link::Link;
+use super::link::{Link, Way};
 use super::model::{DelayId, Member, Model, purpose};
 use super::publish::{Edition, Published};
 use super::server::{Held, Server};
@@ -29,10 +29,11 @@ pub enum Key {
     Save,
     Timer,
     Link,
+    LinkOut,
 }
 
 /// How many keys there are beyond those of the workers.
-pub const KEYS: u32 = 7;
+pub const KEYS: u32 = 8;
 
 /// The most workers that a run can have.
 pub const MAX_WORKERS: u64 = (Queue::MAX_KEYS - KEYS) as u64;
@@ -234,13 +235,10 @@ impl Flow {
             errors::clock_ended(&format!("worker {number}"), &format!("workers.{}", member.class), run.now)
         })?;
         let arrival = match run.model.server.link {
-            None => arrival,
+            None => Some(arrival),
             Some(link) => self.send_out_snapshot(run, link, number, arrival)?,
         };
-        match member.gives_up.and_then(|span| run.now.checked_add(span)).filter(|&up| up < arrival) {
-            Some(up) => run.queue.schedule(number, up, TIME_IS_UP),
-            None => run.queue.schedule(number, arrival, ARRIVAL_OR_STEP),
-        }
+        self.await_arrival(run, number, arrival);
         if run.model.composition.late == Late::CancelStale {
             self.remember(number, index, task.edition.version);
         }
@@ -283,9 +281,16 @@ impl Flow {
             gradient.arrived = gradient.arrived + health.outage;
             gradient.causes.outage = health.outage;
         }
-        if self.is_on_link(number) {
-            gradient.causes.upload += run.now.since(gradient.arrived.min(run.now));
-            gradient.arrived = Time::MAX;
+        match standing.way {
+            Way::Off | Way::Sent => {}
+            Way::Out => {
+                gradient.causes.download += run.now.since(worker.read + standing.wait);
+                [gradient.received, gradient.computed, gradient.arrived] = [Time::MAX; 3];
+            }
+            Way::In => {
+                gradient.causes.upload += run.now.since(gradient.arrived.min(run.now));
+                gradient.arrived = Time::MAX;
+            }
         }
         gradient
     }

@@ -13,124 +13,189 @@ use std::collections::VecDeque;
 pub struct SharedLink {
     /// How long a message takes that has the link to itself.
     pub message: Span,
-    /// Whether gradients that come in at the same time share it, in place of coming in one after the other.
+    /// Whether messages that go the same way at the same time share it, in place of going one after the other.
     pub fair: bool,
 }
 
-/// What is on the link.
+/// Where a worker's messages are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Way {
+    /// Not on a link that messages share.
+    #[default]
+    Off,
+    /// Its snapshot shares the link with others, until nobody knows when.
+    Out,
+    /// Its gradient does.
+    In,
+    /// Its gradient has its place on the link, or is through.
+    Sent,
+}
+
+/// One way of the link.
 #[derive(Debug, Default)]
-pub struct Link {
-    /// Until when it is taken, on the way out and, where messages do not share it, on the way in.
-    out_until: Time,
-    in_until: Time,
-    /// Whose gradients share it, in the order in which they began, and so will be through: all are equally long. Each with how far
+struct Lane {
+    /// Until when it is taken, where messages go one after the other.
+    until: Time,
+    /// Whose messages share it, in the order in which they began, and so will be through: all are equally long. Each with how far
     /// a message would be through that had been there from the beginning, when this one is through, in nanoseconds alone.
-    coming: VecDeque<(u32, f64)>,
+    going: VecDeque<(u32, f64)>,
     /// How far such a message is now, and since when.
     progress: f64,
     since: Time,
 }
 
-impl Link {
+impl Lane {
     /// Moves on to `now`.
     fn advance(&mut self, now: Time) {
-        if !self.coming.is_empty() {
-            self.progress += now.since(self.since).nanos() as f64 / self.coming.len() as f64;
+        if !self.going.is_empty() {
+            self.progress += now.since(self.since).nanos() as f64 / self.going.len() as f64;
         }
         self.since = now;
     }
 
     /// When the first of those that share it will be through.
     fn next(&self) -> Option<Span> {
-        let (_, at) = self.coming.front()?;
-        let left = (at - self.progress).max(0.0) * self.coming.len() as f64;
+        let (_, at) = self.going.front()?;
+        let left = (at - self.progress).max(0.0) * self.going.len() as f64;
         Some(Span::from_nanos(left.round() as u64))
+    }
+
+    /// A message shares it from now on.
+    fn enter(&mut self, number: u32, message: Span, now: Time) {
+        self.advance(now);
+        if self.going.is_empty() {
+            self.progress = 0.0;
+        }
+        self.going.push_back((number, self.progress + message.nanos() as f64));
+    }
+
+    /// The first message is through.
+    fn first(&mut self, now: Time) -> Option<u32> {
+        self.advance(now);
+        self.going.pop_front().map(|(number, _)| number)
+    }
+
+    /// A message is withdrawn.
+    fn leave(&mut self, number: u32, now: Time) {
+        self.advance(now);
+        self.going.retain(|&(other, _)| other != number);
+    }
+
+    /// A message takes its place after all others: says when it is through.
+    fn append(&mut self, message: Span, now: Time) -> Result<Time> {
+        let begins = self.until.max(now);
+        self.until = begins.checked_add(message).ok_or_else(|| errors::clock_ended("the link", "network", now))?;
+        Ok(self.until)
     }
 }
 
+/// What is on the link.
+#[derive(Debug, Default)]
+pub struct Link {
+    out: Lane,
+    inward: Lane,
+}
+
 impl Flow {
-    /// A snapshot is sent to a worker: when its gradient, which would reach the server at `arrival` if messages took no time, does.
+    /// A snapshot is sent to a worker: when its gradient, which would reach the server at `arrival` if messages took no time, does. `None` if
+    /// that is not known yet.
     pub(super) fn send_out_snapshot(
         &mut self,
         run: &mut Simulation,
         link: SharedLink,
         number: u32,
         arrival: Time,
-    ) -> Result<Time> {
-        let begins = self.link.out_until.max(run.now);
-        let ends =
-            begins.checked_add(link.message).ok_or_else(|| errors::clock_ended("the link", "network", run.now))?;
-        self.link.out_until = ends;
-        let out = ends.since(run.now);
+    ) -> Result<Option<Time>> {
+        if link.fair {
+            self.link.out.enter(number, link.message, run.now);
+            self.standings[number as usize].way = Way::Out;
+            self.await_lane(run, Key::LinkOut)?;
+            return Ok(None);
+        }
+        let out = self.link.out.append(link.message, run.now)?.since(run.now);
         run.workers[number as usize].download += out;
-        arrival.checked_add(out).ok_or_else(|| errors::clock_ended("the link", "network", run.now))
+        let arrival = arrival.checked_add(out);
+        arrival.map(Some).ok_or_else(|| errors::clock_ended("the link", "network", run.now))
+    }
+
+    /// The first of the snapshots that share the link is through: its worker begins to compute.
+    pub fn on_sent_out(&mut self, run: &mut Simulation) -> Result<()> {
+        let Some(number) = self.link.out.first(run.now) else { return Ok(()) };
+        self.await_lane(run, Key::LinkOut)?;
+        let standing = &mut self.standings[number as usize];
+        standing.way = Way::Off;
+        let worker = &mut run.workers[number as usize];
+        worker.download += run.now.since(worker.read + standing.wait);
+        let arrival = (worker.read + standing.wait)
+            .checked_add(worker.download + worker.compute + worker.upload)
+            .ok_or_else(|| errors::clock_ended("the link", "network", run.now))?;
+        self.await_arrival(run, number, Some(arrival));
+        Ok(())
+    }
+
+    /// Schedules the arrival of a worker's gradient, if it is known, or the end of its patience, whichever comes first.
+    pub(super) fn await_arrival(&mut self, run: &mut Simulation, number: u32, arrival: Option<Time>) {
+        let up = self.gives_up_at(run, number).filter(|&up| arrival.is_none_or(|arrival| up < arrival));
+        match (up, arrival) {
+            (Some(up), _) => run.queue.schedule(number, up.max(run.now), TIME_IS_UP),
+            (None, Some(arrival)) => run.queue.schedule(number, arrival, ARRIVAL_OR_STEP),
+            (None, None) => {}
+        }
     }
 
     /// A gradient reaches the server's link: true if it has to get through that first, and will be back.
     pub(super) fn enters_link(&mut self, run: &mut Simulation, link: SharedLink, number: u32) -> Result<bool> {
-        if std::mem::take(&mut self.standings[number as usize].is_sent) {
+        let way = &mut self.standings[number as usize].way;
+        if *way == Way::Sent {
+            *way = Way::Off;
             return Ok(false);
         }
         if link.fair {
-            self.link.advance(run.now);
-            if self.link.coming.is_empty() {
-                self.link.progress = 0.0;
-            }
-            self.link.coming.push_back((number, self.link.progress + link.message.nanos() as f64));
-            self.await_link(run)?;
-            if let Some(up) = self.gives_up_at(run, number) {
-                run.queue.schedule(number, up.max(run.now), TIME_IS_UP);
-            }
+            *way = Way::In;
+            self.link.inward.enter(number, link.message, run.now);
+            self.await_lane(run, Key::Link)?;
+            self.await_arrival(run, number, None);
             return Ok(true);
         }
-        self.standings[number as usize].is_sent = true;
-        let begins = self.link.in_until.max(run.now);
-        let ends =
-            begins.checked_add(link.message).ok_or_else(|| errors::clock_ended("the link", "network", run.now))?;
-        self.link.in_until = ends;
+        *way = Way::Sent;
+        let ends = self.link.inward.append(link.message, run.now)?;
         let worker = &mut run.workers[number as usize];
         worker.upload += ends.since(run.now);
-        match self.gives_up_at(run, number).filter(|&up| up < ends) {
-            Some(up) => run.queue.schedule(number, up.max(run.now), TIME_IS_UP),
-            None => run.queue.schedule(number, ends, ARRIVAL_OR_STEP),
-        }
+        self.await_arrival(run, number, Some(ends));
         Ok(true)
     }
 
-    fn await_link(&mut self, run: &mut Simulation) -> Result<()> {
-        let Some(left) = self.link.next() else { return Ok(()) };
+    /// Schedules the end of the next message on one way of the link.
+    fn await_lane(&mut self, run: &mut Simulation, way: Key) -> Result<()> {
+        let lane = if way == Key::LinkOut { &self.link.out } else { &self.link.inward };
+        let Some(left) = lane.next() else { return Ok(()) };
         let then = run.now.checked_add(left).ok_or_else(|| errors::clock_ended("the link", "network", run.now))?;
-        run.queue.schedule(key(run, Key::Link), then, ARRIVAL_OR_STEP);
+        run.queue.schedule(key(run, way), then, ARRIVAL_OR_STEP);
         Ok(())
     }
 
     /// The first of the gradients that share the link is through.
     pub fn on_link(&mut self, run: &mut Simulation, observer: &mut impl Observer) -> Result<()> {
-        self.link.advance(run.now);
-        let Some((number, _)) = self.link.coming.pop_front() else { return Ok(()) };
-        self.await_link(run)?;
+        let Some(number) = self.link.inward.first(run.now) else { return Ok(()) };
+        self.await_lane(run, Key::Link)?;
         run.queue.cancel(number);
-        self.standings[number as usize].is_sent = true;
+        self.standings[number as usize].way = Way::Sent;
         let late = run.now.since(self.under_way(run, number).arrived.min(run.now));
         let worker = &mut run.workers[number as usize];
         worker.upload += late;
         self.on_arrival(run, number, observer)
     }
 
-    /// Whether a worker's gradient is on the link, with others, until nobody knows when.
-    pub(super) fn is_on_link(&self, number: u32) -> bool {
-        self.link.coming.iter().any(|&(other, _)| other == number)
-    }
-
-    /// What a worker was sending is of no use any more.
+    /// What a worker was receiving, or sending, is of no use any more.
     pub(super) fn leaves_link(&mut self, run: &mut Simulation, number: u32) -> Result<()> {
-        self.standings[number as usize].is_sent = false;
-        if self.is_on_link(number) {
-            self.link.advance(run.now);
-            self.link.coming.retain(|&(other, _)| other != number);
-            run.queue.cancel(key(run, Key::Link));
-            return self.await_link(run);
-        }
-        Ok(())
+        let way = match std::mem::take(&mut self.standings[number as usize].way) {
+            Way::Out => Key::LinkOut,
+            Way::In => Key::Link,
+            Way::Off | Way::Sent => return Ok(()),
+        };
+        let lane = if way == Key::LinkOut { &mut self.link.out } else { &mut self.link.inward };
+        lane.leave(number, run.now);
+        run.queue.cancel(key(run, way));
+        self.await_lane(run, way)
     }
 }

@@ -2,7 +2,6 @@
 //! of them at once, so that its snapshot has a version of each, and sends each its part of the gradient. A part is a gradient of its
 //! shard: it is started, is stale, and has its fate on its own.
 
-use super::account::Totals;
 use super::engine::{ARRIVAL_OR_STEP, Simulation};
 use super::errors;
 use super::gradient::{Causes, Fate, Gradient};

@@ -39,6 +39,8 @@ pub enum What {
     Timer,
     /// A gradient has got through the server's link.
     Through,
+    /// A snapshot has.
+    SentOut,
     /// Something fails, or is there again: one of the scenario's failures, each worker's counted on its own.
     Fault(u32),
     /// A worker's part of a gradient reaches its shard of the server.
@@ -86,6 +88,7 @@ impl Simulation {
             Some(key) if key == Key::Save as u32 => What::Saved,
             Some(key) if key == Key::Timer as u32 => What::Timer,
             Some(key) if key == Key::Link as u32 => What::Through,
+            Some(key) if key == Key::LinkOut as u32 => What::SentOut,
             Some(key) if key >= KEYS => What::Fault(key - KEYS),
             Some(_) => What::Deadline,
         }

@@ -1,6 +1,7 @@
 //! A worker and the gradient that it has in flight.
 
 use super::ledger::Tally;
+use super::link::Way;
 use super::model::{DelayId, Legs, Model, purpose};
 use crate::delay::Sampler;
 use crate::kernel::{EntityStreams, Purpose, Span, Stream, Time};
@@ -126,8 +127,8 @@ pub struct Standing {
     pub batches_read: u64,
     /// How long its task had waited for it.
     pub wait: Span,
-    /// Whether its gradient is on the server's link, or through.
-    pub is_sent: bool,
+    /// Where its messages are on the server's link.
+    pub way: Way,
     /// Gradients that it has not ended.
     pub in_flight: u64,
     pub dropped: u64,

@@ -136,7 +136,7 @@ pub struct Link {
     /// Bytes of one parameter in a message.
     #[serde(default = "single_precision")]
     pub bytes_per_parameter: Positive,
-    /// How gradients that come in at the same time share it. Snapshots go out one after the other in any case.
+    /// How messages that go the same way at the same time share it.
     #[serde(default)]
     pub sharing: Sharing,
 }
