@@ -11,7 +11,7 @@ mod tune;
 use crate::error::{Error, Result};
 use crate::scenario::{Patch, Source, suggest};
 use crate::study::statistics::Estimate;
-use crate::study::{Change, Prepared, predict as predict_of, quantities, threads};
+use crate::study::{Change, Prepared, quantities, threads, warnings};
 use clap::{Parser, Subcommand};
 use rayon::ThreadPool;
 use serde_json::{Value, json};
@@ -162,7 +162,7 @@ fn note(text: &str) {
 
 /// Says what theory warns of before a run.
 fn warn(prepared: &Prepared) {
-    predict_of(prepared).warnings.iter().for_each(|warning| note(&format!("warning: {warning}\n")));
+    warnings(prepared).iter().for_each(|warning| note(&format!("warning: {warning}\n")));
 }
 
 /// Runs the command that the user gave, and says how it went.

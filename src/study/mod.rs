@@ -18,7 +18,7 @@ pub use cells::{CellFigures, Figure, tabulate};
 pub use compare::{Comparison, Contrast, Verdict, compare};
 pub use diff::{Parting, diff};
 pub use journal::Journal;
-pub use predict::{Forecast, Prediction, predict};
+pub use predict::{Forecast, Prediction, predict, warnings};
 pub use replications::{Replications, Standing};
 pub use run::{Base, Change, Check, Outcome, Prepared, quantities, run};
 pub use sweep::{Axis, Cell, Kept, Plan, Sweep};

@@ -238,6 +238,17 @@ fn predictions_know_what_they_do_not_know() {
         let said = said(eight, &format!("{rest}, {stop}"));
         assert!(said.get("lag_versions_mean").is_none() && !said.silent.is_empty(), "{rest}: {said:?}");
     }
+    // Where the forms for it apply, and what they give is what they gave in tests of their own.
+    let three = "(count: 3, compute: Exponential(mean: 1.0))";
+    let rate = |workers: &str, rest: &str| said(workers, &format!("{rest}, {stop}")).get("throughput_per_s").unwrap();
+    assert!((rate(three, "protocol: Ssp(bound: 1)") - 2.1375).abs() < 1e-12);
+    assert!((rate(three, "protocol: KAsync(k: 2)") - 1.2).abs() < 1e-12);
+    assert!((rate(three, "protocol: GeneralisedAsync(tasks: 5)") - 15.0 / 7.0).abs() < 1e-12);
+    let two = "(compute: Exponential(mean: 1.0)), (compute: Exponential(mean: 1.0))";
+    assert!((rate(two, "protocol: RejectStale(tolerance: 2)") - 2.0 * 8.0 / 9.0).abs() < 1e-12);
+    let crash = "failures: [(of: Workers, at: Every(Exponential(mean: 10.0)), repair: Constant(2.0))]";
+    assert!((rate("(count: 3, compute: Constant(1.0))", crash) - 3.0 / 1.2620510169077714).abs() < 1e-12);
+    assert!((rate(three, crash) - 2.5).abs() < 1e-12);
     // Saturated, beyond the edge, with an infinite variance: said beforehand.
     let warned = |workers: &str, rest: &str, about: &str| {
         let warnings = said(workers, rest).warnings;
@@ -249,6 +260,20 @@ fn predictions_know_what_they_do_not_know() {
         quadratic("(count: 30, compute: Constant(1.0))", stop).replace("learning_rate: 0.001", "learning_rate: 0.06");
     let warnings = predict(&Prepared::new(&source(&text), None, None).unwrap()).warnings;
     assert!(warnings[0].contains("beyond the edge of stability, 0.053241"), "{warnings:?}");
+    warned(
+        "(count: 4, compute: Uniform(low: 1.0, high: 1.9))",
+        &format!("protocol: Ringmaster(bound: 7), {stop}"),
+        "never binds",
+    );
+    warned(
+        "(count: 4, compute: Constant(1.0))",
+        &format!("protocol: RejectStale(tolerance: 3), {stop}"),
+        "never binds",
+    );
+    for rest in ["protocol: RejectStale(tolerance: 2)", "protocol: Async"] {
+        let said = said("(count: 4, compute: Constant(1.0))", &format!("{rest}, {stop}"));
+        assert!(said.warnings.is_empty(), "{rest}: {said:?}");
+    }
     let recovery = "server: (recovery: Checkpoint(every: Versions(50), write: Constant(300.0))),
         failures: [(of: Server, at: Every(Exponential(mean: 21600.0)), repair: Constant(600.0))]";
     let best = said(eight, &format!("{recovery}, {stop}")).get("checkpoint_interval_s").unwrap() / 60.0;
