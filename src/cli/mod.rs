@@ -6,6 +6,7 @@ mod list;
 mod predict;
 mod run;
 mod sweep;
+mod timeline;
 mod tune;
 
 use crate::error::{Error, Result};
@@ -50,6 +51,8 @@ enum Command {
     Check(check::Options),
     /// Say what closed forms give for a scenario, and why others do not apply
     Predict(predict::Options),
+    /// Draw the lives of the first gradients of a run, from reading to applying
+    Timeline(timeline::Options),
     /// Name every objective, optimiser, protocol and law of delay, with an example each
     List(list::Options),
 }
@@ -177,6 +180,7 @@ pub fn main() -> ExitCode {
         Command::Diff(options) => compare::diff(options),
         Command::Check(options) => check::check(options),
         Command::Predict(options) => predict::predict(options),
+        Command::Timeline(options) => timeline::timeline(options),
         Command::List(options) => list::list(options),
     };
     match outcome {

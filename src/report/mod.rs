@@ -3,17 +3,21 @@
 mod cells;
 mod forecast;
 mod histogram;
+mod life;
 mod number;
 mod shards;
 mod summary;
 mod timeline;
+mod trace;
 
 pub use cells::{cells, choices, comparison, intervals};
 pub use forecast::forecast;
+pub use life::{Lives, life};
 pub use number::{bytes, number};
 pub use shards::shards;
 pub use summary::{Heading, checks, rejections, summary, trouble};
 pub use timeline::timeline;
+pub use trace::trace;
 
 use comfy_table::{CellAlignment, Table, presets};
 

@@ -56,7 +56,7 @@ pub enum By {
     Exact,
     /// By a simulation, with chance.
     Estimate,
-    /// By a simulation, and it may be less.
+    /// By a simulation, and there is only a bound.
     Bound,
 }
 
@@ -96,7 +96,7 @@ impl<'a> Case<'a> {
     }
 
     /// The name.
-    pub fn id(&self) -> &str {
+    pub fn id(&self) -> &'a str {
         &self.fact.id
     }
 
@@ -144,15 +144,45 @@ impl<'a> Case<'a> {
         if self.effort == Effort::Quick { full.div_ceil(10) } else { full }
     }
 
+    /// The number that stands in the name behind `key`, as 4 behind `.n` in `T6.total.n4.b0.5`.
+    pub fn in_name(&self, key: &str) -> f64 {
+        let rest = self.fact.id.split_once(key).map_or("", |(_, rest)| rest);
+        let end = rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(rest.len());
+        // What follows may be another part of the name.
+        let digits = rest[..end].trim_end_matches('.');
+        let whole = digits.split('.').take(2).collect::<Vec<_>>().join(".");
+        whole.parse().unwrap_or(f64::NAN)
+    }
+
     fn find(&mut self, what: &str, by: By, found: f64, expected: f64, within: f64) {
-        let off = (found - expected).abs();
-        let holds = found == expected || if by == By::Bound { found <= expected + within } else { off <= within };
+        let holds = found == expected || (found - expected).abs() <= within;
         self.findings.push(Finding { what: what.to_owned(), by, found, expected, within, holds });
     }
 
     /// A closed form gives this figure, to twelve digits.
     pub fn formula(&mut self, what: &str, found: f64, expected: f64) {
         self.find(what, By::Formula, found, expected, DIGITS * expected.abs());
+    }
+
+    /// The same for each figure of a list: one finding, that of the worst.
+    pub fn formula_list(&mut self, what: &str, found: &[f64], expected: &[f64]) {
+        self.formula_list_within(what, found, expected, DIGITS);
+    }
+
+    /// The same with so large a relative error.
+    pub fn formula_list_within(&mut self, what: &str, found: &[f64], expected: &[f64], relative: f64) {
+        if found.len() < expected.len() || expected.is_empty() {
+            return self.formula(&format!("{what}: how many"), found.len() as f64, expected.len().max(1) as f64);
+        }
+        let off = |place: &usize| (found[*place] - expected[*place]).abs() / expected[*place].abs().max(f64::MIN_POSITIVE);
+        let worst = (0..expected.len()).max_by(|a, b| off(a).total_cmp(&off(b))).unwrap_or(0);
+        let what = format!("{what}, {} of them", expected.len());
+        self.formula_within(&what, found[worst], expected[worst], relative * expected[worst].abs());
+    }
+
+    /// A closed form gives this figure up to that relative error.
+    pub fn formula_about(&mut self, what: &str, found: f64, expected: f64, relative: f64) {
+        self.find(what, By::Formula, found, expected, relative * expected.abs());
     }
 
     /// A closed form gives this figure, known to `within` only.
@@ -203,7 +233,16 @@ impl<'a> Case<'a> {
 
     /// A simulation gives at most this.
     pub fn at_most(&mut self, what: &str, found: f64, bound: f64) {
-        self.find(what, By::Bound, found, bound, CLOCK * bound.abs());
+        let holds = found <= bound;
+        let what = format!("{what}, at most");
+        self.findings.push(Finding { what, by: By::Bound, found, expected: bound, within: 0.0, holds });
+    }
+
+    /// A simulation gives at least this.
+    pub fn at_least(&mut self, what: &str, found: f64, bound: f64) {
+        let holds = found >= bound;
+        let what = format!("{what}, at least");
+        self.findings.push(Finding { what, by: By::Bound, found, expected: bound, within: 0.0, holds });
     }
 }
 

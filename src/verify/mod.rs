@@ -1,8 +1,11 @@
 //! The book: closed forms of the field with their values, and simulations that must come to them. What the program says of itself.
 
 mod case;
+mod lags;
+mod momentum;
 mod play;
 mod queues;
+mod stability;
 
 pub use case::{By, Effort, FALSE_ALARM, Finding, WITHIN};
 
@@ -36,7 +39,12 @@ impl Entry {
 }
 
 /// The topics of the book, in its order. Of several entries that fit a case the one with the longest prefix is its own.
-const TOPICS: &[(&str, &[Entry])] = &[("queues at a server", queues::ENTRIES)];
+const TOPICS: &[(&str, &[Entry])] = &[
+    ("constant delay", stability::ENTRIES),
+    ("momentum and asynchrony", momentum::ENTRIES),
+    ("laws of lag", lags::ENTRIES),
+    ("queues at a server", queues::ENTRIES),
+];
 
 /// A case of the book, checked.
 #[derive(Debug)]

@@ -80,3 +80,55 @@ impl<F: FnMut(&Gradient, &Step)> Observer for Watcher<F> {
         Ok(())
     }
 }
+
+/// A figure that a summary may not have.
+pub fn or_nan(figure: Option<f64>) -> f64 {
+    figure.unwrap_or(f64::NAN)
+}
+
+/// The server's parameters after every step, if there is one parameter.
+pub fn path(text: &str) -> Result<Vec<f64>> {
+    let (mut path, mut last) = (Vec::new(), u64::MAX);
+    watch(text, |_, step| {
+        if step.updates != last {
+            last = step.updates;
+            path.push(step.after[0]);
+        }
+    })?;
+    Ok(path)
+}
+
+/// The stationary mean of w² before each step after the first `skip`, and over how many it was taken.
+pub fn mean_square(text: &str, skip: u64) -> Result<(f64, u64)> {
+    let (mut squares, mut count, mut last) = (0.0, 0, u64::MAX);
+    watch(text, |_, step| {
+        if step.updates > skip && step.updates != last {
+            last = step.updates;
+            squares += step.before[0] * step.before[0];
+            count += 1;
+        }
+    })?;
+    Ok((squares / count as f64, count))
+}
+
+/// The greatest size among some iterates.
+pub fn most(part: &[f64]) -> f64 {
+    part.iter().fold(0.0f64, |most, w| most.max(w.abs()))
+}
+
+/// f with the classes' own curvatures and minima in place of w²/2.
+pub fn shifted(text: &str, curvatures: &[f64], minima: &[f64]) -> String {
+    let class = |(a, b): (&f64, &f64)| format!("(curvature: {a:?}, minimum: {b:?}),");
+    let classes: String = curvatures.iter().zip(minima).map(class).collect();
+    text.replace("Quadratic(curvature: 1.0)", &format!("Shifted(classes: [{classes}])"))
+}
+
+/// Equal workers with constant compute times: the lag is their number less one for ever.
+pub fn equal(workers: u64) -> String {
+    format!("(count: {workers}, compute: Constant(1.0))")
+}
+
+/// Equal workers with exponential compute times.
+pub fn memoryless(workers: u64) -> String {
+    format!("(count: {workers}, compute: Exponential(mean: 1.0))")
+}
