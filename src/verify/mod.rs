@@ -1,10 +1,14 @@
 //! The book: closed forms of the field with their values, and simulations that must come to them. What the program says of itself.
 
+mod barriers;
 mod case;
+mod clocks;
+mod complexity;
 mod lags;
 mod momentum;
 mod play;
 mod queues;
+mod routing;
 mod stability;
 
 pub use case::{By, Effort, FALSE_ALARM, Finding, WITHIN};
@@ -44,6 +48,10 @@ const TOPICS: &[(&str, &[Entry])] = &[
     ("momentum and asynchrony", momentum::ENTRIES),
     ("laws of lag", lags::ENTRIES),
     ("queues at a server", queues::ENTRIES),
+    ("tasks and requests", routing::ENTRIES),
+    ("barriers", barriers::ENTRIES),
+    ("bounded clocks", clocks::ENTRIES),
+    ("time complexities", complexity::ENTRIES),
 ];
 
 /// A case of the book, checked.

@@ -32,3 +32,4 @@ mod theory_stability;
 mod tidy;
 mod timelines;
 mod tuning;
+mod verify;
