@@ -4,8 +4,10 @@ mod barriers;
 mod case;
 mod clocks;
 mod complexity;
+mod failures;
 mod lags;
 mod momentum;
+mod participation;
 mod play;
 mod queues;
 mod routing;
@@ -52,6 +54,8 @@ const TOPICS: &[(&str, &[Entry])] = &[
     ("barriers", barriers::ENTRIES),
     ("bounded clocks", clocks::ENTRIES),
     ("time complexities", complexity::ENTRIES),
+    ("failures", failures::ENTRIES),
+    ("participation", participation::ENTRIES),
 ];
 
 /// A case of the book, checked.
