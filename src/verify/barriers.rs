@@ -9,7 +9,11 @@ use crate::theory::barrier;
 
 pub const ENTRIES: &[Entry] = &[
     Entry::checked("T5.ksync.", "the K fastest of P (order statistics; Dutta et al., 2018, lemma 1)", k_sync),
-    Entry::checked("T5.kbatchsync.", "K gradients of workers that begin anew at each step (their lemma 2)", k_batch_sync),
+    Entry::checked(
+        "T5.kbatchsync.",
+        "K gradients of workers that begin anew at each step (their lemma 2)",
+        k_batch_sync,
+    ),
     Entry::checked("T5.kbatchasync.", "K gradients of whoever is first: K E X / P for any law", k_batch_async),
     Entry::checked("T5.kasync.bound.", "the K fastest while others go on: no slower than K-sync", k_async),
     Entry::checked("T5.exp.", "six protocols side by side", side_by_side),

@@ -174,7 +174,8 @@ impl<'a> Case<'a> {
         if found.len() < expected.len() || expected.is_empty() {
             return self.formula(&format!("{what}: how many"), found.len() as f64, expected.len().max(1) as f64);
         }
-        let off = |place: &usize| (found[*place] - expected[*place]).abs() / expected[*place].abs().max(f64::MIN_POSITIVE);
+        let off =
+            |place: &usize| (found[*place] - expected[*place]).abs() / expected[*place].abs().max(f64::MIN_POSITIVE);
         let worst = (0..expected.len()).max_by(|a, b| off(a).total_cmp(&off(b))).unwrap_or(0);
         let what = format!("{what}, {} of them", expected.len());
         self.formula_within(&what, found[worst], expected[worst], relative * expected[worst].abs());

@@ -12,7 +12,11 @@ pub const ENTRIES: &[Entry] = &[
     Entry::checked("T5.ssp.n", "the Markov chain of how far workers are ahead of the slowest", chain),
     Entry::checked("T5.ssp.det.", "constant compute times: clocks and waits, exactly", episodes),
     Entry::checked("T5.ssp.lagbound", "no lag exceeds (n − 1)(2s + 1), and it is reached", bound),
-    Entry::not("T5.ssp.regret", "a bound on the regret of convex problems", "a bound on regret, of which a run has none"),
+    Entry::not(
+        "T5.ssp.regret",
+        "a bound on the regret of convex problems",
+        "a bound on regret, of which a run has none",
+    ),
 ];
 
 fn chain(case: &mut Case) -> Result<()> {

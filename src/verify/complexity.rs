@@ -8,14 +8,26 @@ use crate::error::Result;
 use crate::theory::complexity;
 
 pub const ENTRIES: &[Entry] = &[
-    Entry::checked("T7.optimal.", "the least time that any method needs (Tyurin and Richtárik, 2023), and two methods", optimal),
+    Entry::checked(
+        "T7.optimal.",
+        "the least time that any method needs (Tyurin and Richtárik, 2023), and two methods",
+        optimal,
+    ),
     Entry::checked("T7.ringmaster.R", "the bound of Ringmaster ASGD (Maranjyan et al., 2025)", ringmaster),
     Entry::checked("T7.replay.", "Ringmaster ASGD, replayed exactly", replay),
     Entry::checked("T7.replay.stop.", "the same with stops", replay_with_stops),
     Entry::checked("T7.rennala.", "Rennala SGD, replayed exactly", rennala),
     Entry::checked("T7.lemma41.", "how long R updates of Ringmaster ASGD take (their lemma 4.1)", window),
-    Entry::not("T7.mishchenko", "step sizes by delay (Mishchenko et al., 2022)", "quoted in words: there is no figure to check"),
-    Entry::not("T7.arjevani", "SGD under delay (Arjevani et al., 2020)", "quoted in words: there is no figure to check"),
+    Entry::not(
+        "T7.mishchenko",
+        "step sizes by delay (Mishchenko et al., 2022)",
+        "quoted in words: there is no figure to check",
+    ),
+    Entry::not(
+        "T7.arjevani",
+        "SGD under delay (Arjevani et al., 2020)",
+        "quoted in words: there is no figure to check",
+    ),
 ];
 
 /// The compute time of worker i, from 1 on, in seconds.

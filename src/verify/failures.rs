@@ -11,7 +11,11 @@ use crate::study::run;
 use crate::theory::{checkpoint, failure};
 
 pub const ENTRIES: &[Entry] = &[
-    Entry::checked("T8.daly.", "the best time between checkpoints, exactly and as published (Young, 1974; Daly, 2006)", intervals),
+    Entry::checked(
+        "T8.daly.",
+        "the best time between checkpoints, exactly and as published (Young, 1974; Daly, 2006)",
+        intervals,
+    ),
     Entry::checked("T8.makespan.", "how long a run with checkpoints takes", makespan),
     Entry::checked("T8.mk.", "the same, by simulation", simulated_makespan),
     Entry::checked("T8.lost.", "what a failure costs of the work since the last checkpoint", lost),
@@ -20,7 +24,11 @@ pub const ENTRIES: &[Entry] = &[
     Entry::checked("T8.server.", "a server that crashes loses v mod k versions", server),
     Entry::checked("T8.detect.", "how long it takes to miss a worker", detection),
     Entry::checked("T8.chain.n", "times of a chain of servers (van Renesse and Schneider, 2004)", chain),
-    Entry::not("T8.chain.failover.", "outages of chains, in messages", "quoted from a paper: constants, without anything to compute"),
+    Entry::not(
+        "T8.chain.failover.",
+        "outages of chains, in messages",
+        "quoted from a paper: constants, without anything to compute",
+    ),
     Entry::checked("T8.loss.", "messages that get lost, and are sent again", lossy),
 ];
 
@@ -121,7 +129,8 @@ fn crash(case: &mut Case) -> Result<()> {
     let steps = case.samples(100_000);
     for (law, name) in [(format!("Constant({c:?})"), "det"), (format!("Exponential(mean: {c:?})"), "exp")] {
         case.formula(name, checkpoint::crashing_worker_s(c, name == "exp", m, r), case.value(name));
-        let failures = format!("failures: [(of: Workers, at: Every(Exponential(mean: {m:?})), repair: Constant({r:?}))]");
+        let failures =
+            format!("failures: [(of: Workers, at: Every(Exponential(mean: {m:?})), repair: Constant({r:?}))]");
         let text = quadratic(&format!("(compute: {law})"), &format!("stop: (updates: {steps}), {failures}"));
         let outcome = run_into(&text, NoRows)?;
         case.estimate(name, outcome.summary.time_s / steps as f64, case.value(name), name, steps);
@@ -240,10 +249,16 @@ fn lossy(case: &mut Case) -> Result<()> {
     case.formula("mean time of a message", known, case.value("mean"));
     case.formula("its variance", variance, case.value("var"));
     // A second of computing, and one message.
-    case.formula("throughput, relative", failure::lossy_throughput(1.0 + hop_s, q, timeout_s), case.value("throughput_ratio"));
+    case.formula(
+        "throughput, relative",
+        failure::lossy_throughput(1.0 + hop_s, q, timeout_s),
+        case.value("throughput_ratio"),
+    );
     // As many timeouts as there were losses: a geometric number.
     let parts: String = (0..40)
-        .map(|losses: i32| format!("(weight: {:?}, law: Constant({:?})), ", q.powi(losses), hop_s + f64::from(losses) * timeout_s))
+        .map(|losses: i32| {
+            format!("(weight: {:?}, law: Constant({:?})), ", q.powi(losses), hop_s + f64::from(losses) * timeout_s)
+        })
         .collect();
     let steps = case.samples(200_000);
     let rest = format!("network: (upload: Mixture(parts: [{parts}])), stop: (updates: {steps})");

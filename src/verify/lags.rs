@@ -159,7 +159,10 @@ const LAWS: [&str; 4] = [
 
 fn identity(case: &mut Case) -> Result<()> {
     for law in LAWS {
-        let outcome = play(&quadratic(&format!("(count: 7, compute: {law})"), "stop: (updates: 5000), record: (gradients: All)"))?;
+        let outcome = play(&quadratic(
+            &format!("(count: 7, compute: {law})"),
+            "stop: (updates: 5000), record: (gradients: All)",
+        ))?;
         let all: i64 = outcome.recording.sink.iter().map(|row| row.gradient.lag_versions()).sum();
         case.exact(law, all as f64, lag::total_of_busy(7, 5000) as f64);
     }
@@ -220,7 +223,12 @@ fn any_law(case: &mut Case) -> Result<()> {
         if heavy {
             // The variance exists, but its estimate has none: only P(0) can be told.
             let p = case.value("P0_n2");
-            case.estimate_within("P(lag = 0) of two", shares(&outcome, 1)[0], p, WITHIN * of_share(p, updates as f64, 1.2));
+            case.estimate_within(
+                "P(lag = 0) of two",
+                shares(&outcome, 1)[0],
+                p,
+                WITHIN * of_share(p, updates as f64, 1.2),
+            );
         } else {
             case.estimate(&format!("variance of {n}"), variance(&outcome), expected, &name, updates);
         }

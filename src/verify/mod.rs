@@ -9,9 +9,11 @@ mod lags;
 mod momentum;
 mod participation;
 mod play;
+mod policies;
 mod queues;
 mod routing;
 mod stability;
+mod timelines;
 
 pub use case::{By, Effort, FALSE_ALARM, Finding, WITHIN};
 
@@ -46,6 +48,7 @@ impl Entry {
 
 /// The topics of the book, in its order. Of several entries that fit a case the one with the longest prefix is its own.
 const TOPICS: &[(&str, &[Entry])] = &[
+    ("the worked example", timelines::ENTRIES),
     ("constant delay", stability::ENTRIES),
     ("momentum and asynchrony", momentum::ENTRIES),
     ("laws of lag", lags::ENTRIES),
@@ -56,6 +59,7 @@ const TOPICS: &[(&str, &[Entry])] = &[
     ("time complexities", complexity::ENTRIES),
     ("failures", failures::ENTRIES),
     ("participation", participation::ENTRIES),
+    ("policies", policies::ENTRIES),
 ];
 
 /// A case of the book, checked.

@@ -15,7 +15,11 @@ pub const ENTRIES: &[Entry] = &[
     Entry::checked("T6.kasync.mean.", "the same with steps of K workers: 1 − K/n", mean),
     Entry::checked("T6.rate.", "the rate at which E w shrinks", rate),
     Entry::checked("T6.ms.", "edges in the mean square and in the mean, and the best learning rate", mean_square_edge),
-    Entry::checked("T6.var.", "the stationary variance under memoryless lag, beside that under a constant one", variance),
+    Entry::checked(
+        "T6.var.",
+        "the stationary variance under memoryless lag, beside that under a constant one",
+        variance,
+    ),
     Entry::checked("T6.kasync.var.", "the same with steps of K workers", k_async_variance),
     Entry::checked("T6.het.", "E w with workers of different speeds and objectives", unequal),
     Entry::checked("T6.total.", "momentum on top of asynchrony", total),
@@ -176,7 +180,8 @@ fn unequal(case: &mut Case) -> Result<()> {
     let text = with(&sgd(rate), &exponential_workers(&shares), "stop: (updates: 16)");
     let text = shifted(&text, &curvatures, &minima);
     let workers = Memoryless { shares, curvatures, minima, learning_rate: rate };
-    let off = workers.mean(1.0, expected.len() - 1).iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    let off =
+        workers.mean(1.0, expected.len() - 1).iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
     case.formula_within("all of E w: the greatest error", off, 0.0, 1e-12);
     case.formula("variance", or_nan(workers.variance()), case.value("var"));
     case.formula("factor of E w²", workers.square_rate(), case.value("ms_rate"));
@@ -196,7 +201,8 @@ fn total(case: &mut Case) -> Result<()> {
     for step in 3..12 {
         let [c2, c1, c0] = coefficients;
         let predicted = -c2 * path[step - 1].0 - c1 * path[step - 2].0 - c0 * path[step - 3].0;
-        let error: f64 = [(1.0, 0), (c2, 1), (c1, 2), (c0, 3)].iter().map(|(c, back)| c.abs() * path[step - back].1).sum();
+        let error: f64 =
+            [(1.0, 0), (c2, 1), (c1, 2), (c0, 3)].iter().map(|(c, back)| c.abs() * path[step - back].1).sum();
         case.estimate_within(&format!("E w after {} steps", step + 1), path[step].0, predicted, WITHIN * error);
     }
     Ok(())

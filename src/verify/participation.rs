@@ -25,11 +25,8 @@ fn dropping(case: &mut Case) -> Result<()> {
     case.formula_list("accepted", &known.accepted, &case.list("accept"));
     case.formula("accepted of all", known.accepted_of_all, case.value("overall"));
     let pushes = case.samples(200_000) as f64;
-    let rest = format!(
-        "protocol: Ringmaster(bound: {}), stop: (time_s: {:?})",
-        bound + 1,
-        pushes / rates.iter().sum::<f64>()
-    );
+    let rest =
+        format!("protocol: Ringmaster(bound: {}), stop: (time_s: {:?})", bound + 1, pushes / rates.iter().sum::<f64>());
     let outcome = play(&quadratic(&exponential_workers(&rates), &rest))?;
     let (applied, rejected) = (fates(&outcome, Fate::Applied), fates(&outcome, Fate::Rejected));
     let (all, in_vain): (f64, f64) = (applied.iter().sum(), rejected.iter().sum());
@@ -109,7 +106,9 @@ fn orbit(case: &mut Case) -> Result<()> {
     case.formula("mean", known.iter().sum::<f64>() / period as f64, case.value("mean"));
     let text = with(&sgd(rate), &constant_workers(&compute_s, &starts_s), "stop: (updates: 4000)");
     let mut path = Vec::new();
-    watch(&shifted(&text, &curvatures, &minima), |gradient, step| path.push((f64::from(gradient.worker), step.after[0])))?;
+    watch(&shifted(&text, &curvatures, &minima), |gradient, step| {
+        path.push((f64::from(gradient.worker), step.after[0]))
+    })?;
     let end = &path[path.len() - 2 * period..];
     // The orbit may be entered anywhere.
     let off = |shift: usize| {

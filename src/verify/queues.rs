@@ -107,7 +107,13 @@ fn constant_service(case: &mut Case) -> Result<()> {
 /// Throughput and age of a run beside the book's.
 fn compare(case: &mut Case, outcome: &Outcome<Vec<GradientRow>>) {
     let summary = &outcome.summary;
-    case.estimate("throughput", or_nan(summary.throughput_per_s), case.value("throughput"), "throughput", summary.steps);
+    case.estimate(
+        "throughput",
+        or_nan(summary.throughput_per_s),
+        case.value("throughput"),
+        "throughput",
+        summary.steps,
+    );
     case.estimate("age", or_nan(summary.lag_s.mean), case.value("age_commit"), "age", summary.steps);
 }
 
@@ -210,7 +216,12 @@ fn knee(case: &mut Case) -> Result<()> {
     for (n, expected) in [(5, 5.0 / 2.75), (11, 4.0), (20, 4.0)] {
         let outcome = serve(case, &format!("(count: {n}, compute: Constant(2.5))"), "Constant(0.25)", "")?;
         let off = 200.0 / outcome.summary.steps as f64;
-        case.estimate_within(&format!("throughput of {n} workers"), or_nan(outcome.summary.throughput_per_s), expected, off);
+        case.estimate_within(
+            &format!("throughput of {n} workers"),
+            or_nan(outcome.summary.throughput_per_s),
+            expected,
+            off,
+        );
     }
     Ok(())
 }

@@ -33,8 +33,13 @@ fn jackson(case: &mut Case) -> Result<()> {
     // fast and the slow: these tolerances are of that, not of a standard error.
     let off = if tasks > 50 { 0.05 } else { 0.015 };
     for (first, rate) in rates.iter().enumerate().filter(|&(place, rate)| !rates[..place].contains(rate)) {
-        let books: Vec<_> =
-            outcome.simulation.books().zip(&rates).filter(|(_, other)| *other == rate).map(|(books, _)| books).collect();
+        let books: Vec<_> = outcome
+            .simulation
+            .books()
+            .zip(&rates)
+            .filter(|(_, other)| *other == rate)
+            .map(|(books, _)| books)
+            .collect();
         let n: f64 = books.iter().map(|books| books.count(Fate::Applied) as f64).sum();
         let of = |what: &str| format!("{what} of clients of rate {rate}");
         case.estimate_within(&of("share"), n / books.len() as f64 / steps as f64, shares[first], 0.005);

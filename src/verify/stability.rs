@@ -8,7 +8,11 @@ use crate::error::Result;
 use crate::theory::{policy, stability};
 
 pub const ENTRIES: &[Entry] = &[
-    Entry::checked("T2.delay.", "edge, rates and period of w ← w − α w(t − lag), and the variance that noise keeps up", delay),
+    Entry::checked(
+        "T2.delay.",
+        "edge, rates and period of w ← w − α w(t − lag), and the variance that noise keeps up",
+        delay,
+    ),
     Entry::checked("T2.traj.", "its iterates, exactly", iterates),
     Entry::checked("T2.diverge.", "its growth beyond the edge", growth),
     Entry::checked("T2.kappa.", "the best learning rate for two curvatures", two_curvatures),
@@ -35,7 +39,12 @@ fn delay(case: &mut Case) -> Result<()> {
     for (name, alpha) in [("half_max", edge / 2.0), ("crit", fastest)] {
         let known = or_nan(stability::constant_lag_variance(alpha, lag));
         // Of a tangent near its pole the last digits are lost.
-        case.formula_about(&format!("variance at {name}"), known, case.value(&format!("var_over_eta2sigma2_at_{name}")), 1e-11);
+        case.formula_about(
+            &format!("variance at {name}"),
+            known,
+            case.value(&format!("var_over_eta2sigma2_at_{name}")),
+            1e-11,
+        );
     }
     let period = case.value("oscillation_period_at_alpha_max");
     case.formula("period at the edge", stability::constant_lag_period(lag) as f64, period);
