@@ -187,7 +187,7 @@ fn elastic(case: &mut Case) -> Result<()> {
     for n in [1u64, 2, 4, 8] {
         let edge = case.value(&format!("p{n}"));
         // The book's were found by halving, until they were 10⁻¹² above.
-        case.formula_within(&format!("edge of {n} workers"), averaging::elastic_edge(n, rate), edge, 2e-12);
+        case.formula_within(&format!("edge of {n} workers"), averaging::elastic_edge(n as usize, rate), edge, 2e-12);
         let growth = |alpha: f64| -> Result<f64> {
             let protocol = format!("Easgd(alpha: {alpha:?}, local: (steps: 1, learning_rate: {rate:?}))");
             let rest = format!("protocol: {protocol}, stop: (updates: {})", 8000 * n);
