@@ -8,6 +8,7 @@ mod run;
 mod sweep;
 mod timeline;
 mod tune;
+mod verify;
 
 use crate::error::{Error, Result};
 use crate::scenario::{Patch, Source, suggest};
@@ -51,6 +52,8 @@ enum Command {
     Check(check::Options),
     /// Say what closed forms give for a scenario, and why others do not apply
     Predict(predict::Options),
+    /// Check the program against the closed forms of its field: the formulas, and simulations that must come to them
+    Verify(verify::Options),
     /// Draw the lives of the first gradients of a run, from reading to applying
     Timeline(timeline::Options),
     /// Name every objective, optimiser, protocol and law of delay, with an example each
@@ -180,6 +183,7 @@ pub fn main() -> ExitCode {
         Command::Diff(options) => compare::diff(options),
         Command::Check(options) => check::check(options),
         Command::Predict(options) => predict::predict(options),
+        Command::Verify(options) => verify::verify(options),
         Command::Timeline(options) => timeline::timeline(options),
         Command::List(options) => list::list(options),
     };

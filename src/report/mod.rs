@@ -1,5 +1,6 @@
 //! Results as a person wants to read them.
 
+mod book;
 mod cells;
 mod forecast;
 mod histogram;
@@ -10,6 +11,7 @@ mod summary;
 mod timeline;
 mod trace;
 
+pub use book::{book, totals};
 pub use cells::{cells, choices, comparison, intervals};
 pub use forecast::forecast;
 pub use life::{Lives, life};

@@ -1,8 +1,8 @@
 //! Momentum under delay, and asynchrony as momentum: expected iterates, rates, variances and edges of quadratics.
 
-use super::Entry;
 use super::case::{Case, WITHIN};
 use super::play::{equal, exponential_workers, mean_square, memoryless, most, or_nan, path, prepare, shifted, with};
+use super::{Entry, play};
 use crate::cluster::Simulation;
 use crate::error::Result;
 use crate::theory::moments::Memoryless;
@@ -37,8 +37,8 @@ fn edge(case: &mut Case) -> Result<()> {
     let (lag, mu, edge) = (case.count("tau"), case.given("mu"), case.value(""));
     case.formula("edge", momentum::heavy_ball_edge(mu, lag), edge);
     let growth = |factor: f64| -> Result<f64> {
-        let path = path(&with(&heavy_ball(edge * factor, mu), &equal(lag + 1), "stop: (updates: 6000)"))?;
-        Ok(most(&path[5600..]) / most(&path[400..800]))
+        let text = with(&heavy_ball(edge * factor, mu), &equal(lag + 1), "stop: (updates: 6000)");
+        Ok(play::growth(&path(&text)?, 400))
     };
     // Half a percent below it shrinks, half a percent above it grows.
     case.at_most("growth just below the edge", growth(0.995)?, 0.9);
@@ -59,6 +59,10 @@ fn best(case: &mut Case) -> Result<()> {
         return Ok(());
     }
     let path = path(&with(&heavy_ball(alpha, mu), &equal(lag + 1), "stop: (updates: 120)"))?;
+    if path.len() < 120 {
+        case.exact("steps without diverging", path.len() as f64, 120.0);
+        return Ok(());
+    }
     // A multiple root: |w| shrinks as t or t² times its power, so over 60 steps that much slower.
     let slack = (100.0f64 / 40.0).powf(2.0 / 60.0);
     let rate = (most(&path[100..120]) / most(&path[40..60])).powf(1.0 / 60.0);
@@ -138,8 +142,7 @@ fn mean_square_edge(case: &mut Case) -> Result<()> {
     let (random, constant) = (case.value("alpha_ms"), case.value("alpha_constant_lag"));
     let alpha = 0.5 * (random.min(2.0 * constant) + constant);
     let growth = |workers: &str| -> Result<f64> {
-        let path = path(&with(&sgd(alpha), workers, "stop: (updates: 3000)"))?;
-        Ok(most(&path[2700..]) / most(&path[300..600]))
+        Ok(play::growth(&path(&with(&sgd(alpha), workers, "stop: (updates: 3000)"))?, 300))
     };
     case.at_most("growth with memoryless lags", growth(&memoryless(n))?, 0.5);
     case.at_least("growth with constant lags", growth(&equal(n))?, 2.0);

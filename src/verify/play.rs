@@ -116,6 +116,15 @@ pub fn most(part: &[f64]) -> f64 {
     part.iter().fold(0.0f64, |most, w| most.max(w.abs()))
 }
 
+/// How much iterates have grown or shrunk: the greatest of the last `window` over the greatest of the second such window. Those that ended
+/// too early have diverged.
+pub fn growth(path: &[f64], window: usize) -> f64 {
+    if path.len() < 3 * window {
+        return f64::INFINITY;
+    }
+    most(&path[path.len() - window..]) / most(&path[window..2 * window])
+}
+
 /// f with the classes' own curvatures and minima in place of w²/2.
 pub fn shifted(text: &str, curvatures: &[f64], minima: &[f64]) -> String {
     let class = |(a, b): (&f64, &f64)| format!("(curvature: {a:?}, minimum: {b:?}),");

@@ -69,15 +69,18 @@ fn iterates(case: &mut Case) -> Result<()> {
 
 /// The factor of a step, from the greatest of some iterates a thousand steps apart.
 fn factor(path: &[f64]) -> f64 {
-    (most(&path[1950..2000]) / most(&path[950..1000])).powf(1e-3)
+    match path.len() {
+        2000.. => (most(&path[1950..2000]) / most(&path[950..1000])).powf(1e-3),
+        _ => f64::NAN,
+    }
 }
 
 fn growth(case: &mut Case) -> Result<()> {
     let (lag, alpha) = (case.count("tau"), case.given("alpha"));
     case.formula("factor a step", stability::constant_lag_rate(alpha, lag), case.value(""));
     let path = path(&with(&sgd(alpha), &equal(lag + 1), "stop: (updates: 2000)"))?;
-    // The greatest of fifty iterates is met at some phase: within a few per cent, of a thousand steps.
-    case.estimate_within("factor a step", factor(&path), case.value(""), 1e-4);
+    // The greatest of fifty iterates is met somewhere in their oscillation, so that it may be off by a third: over a thousand steps, 3e-4.
+    case.estimate_within("factor a step", factor(&path), case.value(""), 3e-4);
     Ok(())
 }
 
@@ -91,7 +94,7 @@ fn two_curvatures(case: &mut Case) -> Result<()> {
     let text = with(&sgd(rate), &equal(lag + 1), "stop: (updates: 2000)");
     let mut path = Vec::new();
     super::play::watch(&text.replace("Quadratic(curvature: 1.0)", &objective), |_, step| {
-        path.push(crate::vector::norm(step.after));
+        path.push(most(step.after));
     })?;
     // A double root shrinks as t times its power: in a thousand steps by a factor of two less.
     case.estimate_within("factor a step", factor(&path), case.value("rho"), 1e-3);

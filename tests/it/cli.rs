@@ -181,6 +181,7 @@ fn the_readme_shows_what_is_printed() {
     let sweep = ["sweep", "scenarios/sweeps/workers-and-delays.ron", "--out", &out, "--show", figures];
     let printed = printed + &stdout(&laggard(&sweep));
     let printed = printed + &stdout(&laggard(&["predict", "scenarios/network-and-server.ron", "--run"]));
+    let printed = printed + &stdout(&laggard(&["verify", "--quick"]));
     let readme = std::fs::read_to_string(format!("{}/README.md", env!("CARGO_MANIFEST_DIR"))).unwrap();
     let shown: Vec<&str> = readme.split("```text\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert!(shown.len() >= 2);
@@ -270,4 +271,70 @@ fn theory_warns_beforehand() {
     }
     let output = laggard(&["run", "scenarios/saturated-server.ron", "--quiet"]);
     assert!(output.stderr.is_empty());
+}
+
+/// `verify` says what it found, and with which exit code; a name that no case has is refused.
+#[test]
+fn the_book_is_checked_from_the_command_line() {
+    let output = laggard(&["verify", "T4.dd1.N4", "--each"]);
+    assert_eq!(output.status.code(), Some(0));
+    let text = stdout(&output);
+    assert!(text.contains("replay   throughput: 3.555555555555555") && text.contains("queues at a server"), "{text}");
+    let output = laggard(&["verify", "T5.ssp.regret", "T4.dd1.N4", "--json"]);
+    let cases: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let verdicts: Vec<&str> = cases.as_array().unwrap().iter().map(|case| case["verdict"].as_str().unwrap()).collect();
+    assert_eq!(verdicts, ["right", "unchecked"]);
+    assert!(cases[0]["findings"].as_array().unwrap().iter().all(|finding| finding["holds"] == true), "{cases}");
+    let output = laggard(&["verify", "T4.mm2N"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("did you mean `mm1N`?"), "{}", stderr(&output));
+}
+
+/// The picture is XML with a bar for every gradient, an arrow for every step and its label; the trace is JSON whose events nest and whose arrows meet.
+#[test]
+fn the_lives_of_gradients_are_drawn() {
+    let svg = stdout(&laggard(&["timeline", "scenarios/overshoot.ron", "--steps", "13"]));
+    let picture = roxmltree::Document::parse(&svg).unwrap();
+    let count = |class: &str| picture.descendants().filter(|node| node.attribute("class") == Some(class)).count();
+    // 13 steps, and the four gradients in flight at the end; four began at a time of their own, and 13 at steps.
+    assert_eq!((count("apply"), count("compute") - 1, count("read")), (13, 17, 17));
+    assert!(svg.contains("c: read version 7 at 14 s; applied at version 10, 18 s: lag 3 versions, 4 s (compute 4 s)"));
+    assert!(svg.contains(">3 v, 4 s<") && svg.contains(">v13<"));
+    let trace = laggard(&["timeline", "scenarios/network-and-server.ron", "--steps", "40", "--trace", "/dev/stdout"]);
+    let trace: Value = serde_json::from_str(&stdout(&trace)).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let of = |phase: &str| events.iter().filter(|event| event["ph"] == phase).collect::<Vec<&Value>>();
+    assert_eq!((of("s").len(), of("f").len()), (40, 40));
+    assert_eq!(of("b").len(), of("e").len());
+    for (from, to) in of("s").iter().zip(of("f")) {
+        assert_eq!(from["id"], to["id"]);
+        assert!(from["ts"].as_f64() < to["ts"].as_f64());
+        // Each end lies in a slice of its track.
+        for end in [from, &to] {
+            let at = end["ts"].as_f64().unwrap();
+            let inside = |slice: &&Value| {
+                let (begin, long) = (slice["ts"].as_f64().unwrap(), slice["dur"].as_f64().unwrap());
+                slice["pid"] == end["pid"] && slice["tid"] == end["tid"] && begin <= at && at <= begin + long
+            };
+            assert!(of("X").iter().any(inside), "{end}");
+        }
+    }
+    // The parts of a gradient lie inside it, one after the other.
+    let parts = of("X").into_iter().filter(|slice| slice["pid"] == 1 && slice["args"]["fate"].is_null());
+    let whole = || of("X").into_iter().filter(|slice| slice["pid"] == 1 && !slice["args"]["fate"].is_null());
+    let span = |slice: &Value| {
+        let begin = slice["ts"].as_f64().unwrap();
+        (begin, begin + slice["dur"].as_f64().unwrap())
+    };
+    for part in parts {
+        let (begin, end) = span(part);
+        let holds =
+            |slice: &Value| slice["tid"] == part["tid"] && span(slice).0 <= begin && end <= span(slice).1 + 1e-3;
+        assert!(whole().any(holds), "{part}");
+    }
+    let refused = laggard(&["timeline", "scenarios/overshoot.ron", "--from", "1000"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("the run is over at 22 s"), "{}", stderr(&refused));
+    let many = laggard(&["timeline", "scenarios/overshoot.ron", "--set", "each_class: (count: 100)"]);
+    assert!(stderr(&many).contains("400 workers are too many to draw"), "{}", stderr(&many));
 }
