@@ -18,7 +18,7 @@ pub fn trace(lives: &Lives) -> String {
     events.extend((0..).zip(&lives.workers).map(|(number, name)| named("thread_name", WORKERS, number, name)));
     events.push(named("thread_name", SERVER, 0, "steps"));
     for (number, gradient) in lives.gradients.iter().enumerate() {
-        events.extend(life(number, gradient));
+        events.extend(life(number, gradient, lives.until));
     }
     let lines: Vec<String> = events.iter().map(Value::to_string).collect();
     format!("{{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n{}\n]}}\n", lines.join(",\n"))
@@ -33,13 +33,15 @@ fn micros(at: Time) -> f64 {
 }
 
 /// A slice of a track.
-fn slice(name: &str, process: u32, thread: u32, from: Time, span: Span, args: Value) -> Value {
-    let duration = (span.nanos() as f64 / 1e3).max(if process == SERVER { INSTANT_US } else { 0.0 });
-    json!({ "ph": "X", "name": name, "cat": "gradient", "pid": process, "tid": thread, "ts": micros(from), "dur": duration, "args": args })
+fn slice(name: &str, (process, thread): (u32, u32), from: Time, span: Span, args: Value) -> Value {
+    let least = if process == SERVER { INSTANT_US } else { 0.0 };
+    let duration = (span.nanos() as f64 / 1e3).max(least);
+    let (ts, category) = (micros(from), "gradient");
+    json!({ "ph": "X", "name": name, "cat": category, "pid": process, "tid": thread, "ts": ts, "dur": duration, "args": args })
 }
 
 /// The events of one gradient. What waits at the server overlaps with others, and so is asynchronous there.
-fn life(number: usize, gradient: &Gradient) -> Vec<Value> {
+fn life(number: usize, gradient: &Gradient, until: Time) -> Vec<Value> {
     let all = parts(gradient);
     let busy = all[..3].iter().fold(Span::ZERO, |sum, (_, span)| sum + *span);
     let args = json!({
@@ -50,29 +52,32 @@ fn life(number: usize, gradient: &Gradient) -> Vec<Value> {
         "fate": gradient.fate.name(),
     });
     let name = format!("gradient {} of version {}", gradient.index, gradient.version_read);
-    let mut events = vec![slice(&name, WORKERS, gradient.worker, gradient.read, busy, args)];
+    let own = (WORKERS, gradient.worker);
+    let mut events = vec![slice(&name, own, gradient.read, busy, args)];
     let mut at = gradient.read;
     for (part, span) in all[..3].iter().filter(|(_, span)| *span > Span::ZERO) {
-        events.push(slice(part, WORKERS, gradient.worker, at, *span, json!({})));
+        events.push(slice(part, own, at, *span, json!({})));
         at = at + *span;
     }
     for (part, span) in all[3..].iter().filter(|(_, span)| *span > Span::ZERO) {
-        let mut event = |phase: &str, at: Time| {
-            let (id, ts) = (format!("{number}.{part}"), micros(at));
+        let id = format!("{number}.{part}");
+        for (phase, at) in [("b", at), ("e", at + *span)] {
+            let ts = micros(at);
             events.push(
                 json!({ "ph": phase, "name": part, "cat": "waiting", "id": id, "pid": SERVER, "tid": 1, "ts": ts }),
             );
-        };
-        event("b", at);
+        }
         at = at + *span;
-        event("e", at);
     }
-    if gradient.fate == Fate::Applied {
+    if gradient.fate == Fate::Applied && gradient.ended <= until {
         let step = format!("version {}", gradient.version_applied + 1);
-        let arrow = |phase: &str, process: u32, thread: u32, at: Time| json!({ "ph": phase, "name": "lag", "cat": "lag", "id": number, "pid": process, "tid": thread, "ts": micros(at), "bp": "e" });
-        events.push(slice(&step, SERVER, 0, gradient.ended, Span::ZERO, json!({ "worker": gradient.worker })));
-        events.push(arrow("s", WORKERS, gradient.worker, gradient.read));
-        events.push(arrow("f", SERVER, 0, gradient.ended));
+        events.push(slice(&step, (SERVER, 0), gradient.ended, Span::ZERO, json!({ "worker": gradient.worker })));
+        for (phase, (process, thread), at) in [("s", own, gradient.read), ("f", (SERVER, 0), gradient.ended)] {
+            let (name, ts) = ("lag", micros(at));
+            events.push(json!({
+                "ph": phase, "name": name, "cat": name, "id": number, "pid": process, "tid": thread, "ts": ts, "bp": "e",
+            }));
+        }
     }
     events
 }

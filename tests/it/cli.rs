@@ -287,7 +287,7 @@ fn the_book_is_checked_from_the_command_line() {
     assert!(cases[0]["findings"].as_array().unwrap().iter().all(|finding| finding["holds"] == true), "{cases}");
     let output = laggard(&["verify", "T4.mm2N"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("did you mean `mm1N`?"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("in the names are: arjevani"), "{}", stderr(&output));
 }
 
 /// The picture is XML with a bar for every gradient, an arrow for every step and its label; the trace is JSON whose events nest and whose arrows meet.
@@ -296,8 +296,8 @@ fn the_lives_of_gradients_are_drawn() {
     let svg = stdout(&laggard(&["timeline", "scenarios/overshoot.ron", "--steps", "13"]));
     let picture = roxmltree::Document::parse(&svg).unwrap();
     let count = |class: &str| picture.descendants().filter(|node| node.attribute("class") == Some(class)).count();
-    // 13 steps, and the four gradients in flight at the end; four began at a time of their own, and 13 at steps.
-    assert_eq!((count("apply"), count("compute") - 1, count("read")), (13, 17, 17));
+    // 13 steps, and four gradients in flight at the end, one of which was read just then: it has no bar yet. (The legend has one.)
+    assert_eq!((count("apply"), count("compute") - 1, count("read")), (13, 16, 17));
     assert!(svg.contains("c: read version 7 at 14 s; applied at version 10, 18 s: lag 3 versions, 4 s (compute 4 s)"));
     assert!(svg.contains(">3 v, 4 s<") && svg.contains(">v13<"));
     let trace = laggard(&["timeline", "scenarios/network-and-server.ron", "--steps", "40", "--trace", "/dev/stdout"]);
