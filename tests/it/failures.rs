@@ -1,6 +1,6 @@
 //! Things that fail: workers, links and the server, and what that costs.
 
-use crate::support::{Oracle, cases, fates, number, oracle, oracles, play, quadratic, run_into, source, waited_s};
+use crate::support::{cases, fates, number, oracle, oracles, play, quadratic, run_into, source, waited_s};
 use laggard::cluster::{Ended, Fate, Happening};
 use laggard::output::NoRows;
 use laggard::record::Summary;
@@ -36,122 +36,6 @@ fn an_outage_shows_in_seconds_and_not_in_versions() {
     let outages: Vec<f64> = rows.iter().map(|g| g.causes.outage.seconds()).filter(|&outage| outage > 0.0).collect();
     assert_eq!(outages, [9.75, 9.25]);
     assert_eq!(outcome.summary.server_away_s, 10.0);
-}
-
-/// A crash costs the gradient in progress and the repair: (M + R)(e^(c/M) − 1) a gradient where it takes c seconds, and with
-/// memoryless work just the repair, c (1 + R/M).
-#[test]
-fn a_worker_that_crashes_is_slower_by_what_theory_says() {
-    for oracle in oracles("T8.crash.") {
-        let [c, m, r] = ["compute_mean", "MTBF", "repair"].map(|name| oracle.scenario[name].as_f64().unwrap());
-        for (law, key) in [(format!("Constant({c:?})"), "det"), (format!("Exponential(mean: {c:?})"), "exp")] {
-            let failures =
-                format!("failures: [(of: Workers, at: Every(Exponential(mean: {m:?})), repair: Constant({r:?}))]");
-            let steps = 100_000.0;
-            let text = quadratic(&format!("(compute: {law})"), &format!("stop: (updates: 100000), {failures}"));
-            let outcome = run_into(&text, NoRows);
-            let each = outcome.summary.time_s / steps;
-            oracle.check(key, each, oracle.value[key].as_f64().unwrap(), key, steps);
-            assert!(outcome.summary.worker_failures > 0 && fates(&outcome, Fate::Lost)[0] > 0.0);
-        }
-    }
-}
-
-/// An alternating renewal process is up for M / (M + R) of the time, whatever its laws; workers on their own are independent.
-#[test]
-fn workers_are_up_as_often_as_renewal_theory_says() {
-    for oracle in oracles("T8.avail.") {
-        let [m, r, n] = ["MTBF", "MTTR", "n"].map(|name| oracle.scenario[name].as_f64().unwrap());
-        for (up, down) in
-            [("Exponential(mean: ", "Exponential(mean: "), ("Uniform(low: 0.0, high: 2.0 * ", "Constant(")]
-        {
-            let law = |law: &str, mean: f64| match law.strip_suffix("2.0 * ") {
-                Some(law) => format!("{law}{:?})", 2.0 * mean),
-                None => format!("{law}{mean:?})"),
-            };
-            let failure = format!("(of: Workers, at: Every({}), repair: {})", law(up, m), law(down, r));
-            let rest = format!("stop: (time_s: {:?}), failures: [{failure}]", 40_000.0 * (m + r) / n);
-            let text = quadratic(&format!("(count: {n}, compute: Constant({:?}))", m), &rest);
-            let availability = run_into(&text, NoRows).summary.worker_availability.unwrap();
-            // 40,000 renewals: the standard error of the share is below √(2 / 40,000) of the share of being down.
-            let expected = oracle.value["A"].as_f64().unwrap();
-            oracle.check_within("A", availability, expected, 4.0 * (1.0 - expected) * (2.0f64 / 40_000.0).sqrt());
-        }
-        // How many are up at one instant, far from the beginning, in 20,000 runs.
-        let failure = format!("(of: Workers, at: Every(Exponential(mean: {m:?})), repair: Constant({r:?}))");
-        let rest = format!("stop: (time_s: {:?}), failures: [{failure}]", 5.0 * (m + r));
-        let text = quadratic(&format!("(count: {n}, compute: Constant({:?}))", 10.0 * m), &rest);
-        let up = |replication: u64| {
-            let prepared = Prepared::new(&source(&text), None, Some(replication)).unwrap();
-            let outcome = run(prepared, NoRows, |_| true).unwrap();
-            let incidents = outcome.recording.incidents.iter();
-            n + incidents.fold(0.0, |up, incident| match incident.what {
-                Happening::WorkerDown => up - 1.0,
-                Happening::WorkerBack => up + 1.0,
-                _ => up,
-            })
-        };
-        let ups: Vec<f64> = (0..20_000).map(up).collect();
-        let share = |of: &dyn Fn(f64) -> bool| ups.iter().filter(|&&up| of(up)).count() as f64 / ups.len() as f64;
-        let within = |p: f64| 4.0 * (p * (1.0 - p) / 20_000.0).sqrt();
-        for (key, share) in [("all_up", share(&|up| up == n)), ("ge_n_minus_1", share(&|up| up >= n - 1.0))] {
-            let expected = oracle.value[key].as_f64().unwrap();
-            oracle.check_within(key, share, expected, within(expected));
-        }
-        let expected = oracle.value["expected_up"].as_f64().unwrap();
-        oracle.check_within("expected_up", mean(&ups), expected, 4.0 * (n * 0.06 / 20_000.0).sqrt());
-    }
-}
-
-/// Segments of τ seconds of work, each followed by a checkpoint of δ; failures strike both, and perhaps the restart.
-fn makespan(oracle: &Oracle) -> String {
-    let of = |name: &str| oracle.scenario[name].as_f64().unwrap();
-    let (can_fail, at_end) = (oracle.id.contains("R_can_fail"), oracle.id.ends_with(".ckpt"));
-    let recovery = format!("Checkpoint(every: Versions(1), write: Constant({:?}), at_end: {at_end})", of("delta"));
-    let failure = format!(
-        "(of: Server, at: Every(Exponential(mean: {:?})), repair: Constant({:?}), while_down: {can_fail})",
-        of("M"),
-        of("R")
-    );
-    let rest =
-        format!("server: (recovery: {recovery}), failures: [{failure}], stop: (updates: {})", of("segments") as u64);
-    quadratic(&format!("(compute: Constant({:?}))", of("tau")), &rest)
-}
-
-#[test]
-fn a_checkpointed_run_takes_as_long_as_theory_says() {
-    for oracle in oracles("T8.mk.") {
-        let text = makespan(&oracle);
-        let times: Vec<f64> = (0..20_000).map(|replication| summary(&text, replication).time_s).collect();
-        oracle.check("makespan", mean(&times), oracle.value.as_f64().unwrap(), "", 20_000.0);
-    }
-}
-
-/// Of a segment that is struck, what was done of it is lost: M − L / (e^(L/M) − 1) on average.
-#[test]
-fn a_failure_costs_the_work_since_the_last_checkpoint() {
-    for oracle in oracles("T8.lost.") {
-        let [l, m] = ["L", "M"].map(|name| oracle.scenario[name].as_f64().unwrap());
-        let rest = format!(
-            "server: (recovery: Checkpoint(every: Versions(1))), stop: (updates: 1), record: (gradients: All),
-             failures: [(of: Server, at: Every(Exponential(mean: {m:?})), repair: Constant(0.0))]"
-        );
-        let text = quadratic(&format!("(compute: Constant({l:?}))"), &rest);
-        let (mut lost, mut attempts) = (Vec::new(), 0.0);
-        for replication in 0..20_000 {
-            let prepared = Prepared::new(&source(&text), None, Some(replication)).unwrap();
-            let outcome = run(prepared, Vec::new(), |_| true).unwrap();
-            attempts += outcome.recording.sink.iter().filter(|row| row.gradient.fate != Fate::InFlight).count() as f64;
-            let rows = outcome.recording.sink.iter().filter(|row| row.gradient.fate == Fate::Lost);
-            lost.extend(rows.map(|row| row.gradient.lag().seconds()));
-        }
-        let n = lost.len() as f64;
-        oracle.check_within("lost", mean(&lost), oracle.value["lost"].as_f64().unwrap(), 4.0 * l / (12.0 * n).sqrt());
-        let p = oracle.value["p_fail"].as_f64().unwrap();
-        oracle.check_within("p_fail", n / attempts, p, 4.0 * (p * (1.0 - p) / attempts).sqrt());
-        let each = oracle.value["failures_per_segment"].as_f64().unwrap();
-        oracle.check_within("failures", n / 20_000.0, each, 4.0 * (each * (1.0 + each) / 20_000.0).sqrt());
-    }
 }
 
 /// The interval between checkpoints that theory calls best is the best, or cannot be told from it: M (1 + W₀(−e^(−δ/M − 1))).

@@ -1,6 +1,6 @@
 //! The optimiser chain: each transform against its published formula, and all of them on a quadratic.
 
-use crate::support::{number, oracle, oracles, play, quadratic};
+use crate::support::{number, oracle, play, quadratic};
 use laggard::kernel::Span;
 use laggard::optimiser::{CATALOGUE, Context, DISCOUNTS, Discount, Optimiser, SCHEDULES, Schedule, Spec};
 
@@ -142,108 +142,6 @@ fn stale(text: &str, gradient: f64, lag_versions: i64, lag_s: f64, now: f64, rea
     update[0]
 }
 
-#[test]
-fn discounts_are_the_published_functions_of_the_lag() {
-    let functions = [
-        ("T9.fedasync.const", "Polynomial(exponent: 0.0)"),
-        ("T9.fedasync.poly.a0.5", "Polynomial(exponent: 0.5)"),
-        ("T9.fedasync.poly.a1", "Polynomial(exponent: 1.0)"),
-        ("T9.fedasync.poly.a2", "Polynomial(exponent: 2.0)"),
-        ("T9.fedasync.hinge.a10.b4", "Hinge(slope: 10.0, after: 4)"),
-        ("T9.fedasync.hinge.a1.b2", "Hinge(slope: 1.0, after: 2)"),
-        ("T9.fedasync.hinge.a10.b6", "Hinge(slope: 10.0, after: 6)"),
-    ];
-    for (id, text) in functions {
-        let case = oracle(id);
-        let discount: Discount = ron::from_str(text).unwrap();
-        for (lag, expected) in case.value.as_object().unwrap() {
-            let factor = discount.factor(lag.parse().unwrap(), 0.0);
-            case.check_within(&format!("s({lag})"), factor, number(expected), 1e-12);
-        }
-        assert_eq!(discount.factor(-3, 0.0), 1.0, "a gradient from the future is not stale");
-    }
-    let factor = |text: &str, versions, seconds| ron::from_str::<Discount>(text).unwrap().factor(versions, seconds);
-    assert_eq!([0, 1, 4].map(|lag| factor("Inverse", lag, 0.0)), [1.0, 1.0, 0.25]);
-    assert_eq!([0.0, 2.0, 4.0].map(|lag_s| factor("HalfLife(seconds: 2.0)", 9, lag_s)), [1.0, 0.5, 0.25]);
-    assert_eq!([7, 8, 9].map(|lag| factor("Cutoff(after: 8)", lag, 0.0)), [1.0, 1.0, 0.0]);
-}
-
-/// The glossary's stale step under every policy, played on its cluster.
-#[test]
-fn policies_make_of_the_glossary_step_what_theory_says() {
-    let case = oracle("T9.example.policies");
-    let policies = [
-        ("plain", "Discount(Polynomial(exponent: 0.0))"),
-        ("fedbuff_sqrt_K1", "Discount(Polynomial(exponent: 0.5))"),
-        ("lr_over_lag", "Discount(Inverse)"),
-        ("lr_over_1plus_lag", "Discount(Polynomial(exponent: 1.0))"),
-        ("hinge_10_4", "Discount(Hinge(slope: 10.0, after: 4))"),
-        ("hinge_10_2", "Discount(Hinge(slope: 10.0, after: 2))"),
-        ("poly_a1", "Discount(Polynomial(exponent: 1.0))"),
-        ("drop_if_lag_gt_2", "Discount(Cutoff(after: 2))"),
-        ("drop_if_lag_gt_3", "Discount(Cutoff(after: 3))"),
-        ("dcasgd_lambda_1_4", "DcAsgd(lambda: 0.25)"),
-        ("dcasgd_lambda_0.04", "DcAsgd(lambda: 0.04)"),
-    ];
-    let path = format!("{}/scenarios/overshoot.ron", env!("CARGO_MANIFEST_DIR"));
-    let glossary = std::fs::read_to_string(path).unwrap();
-    for (name, link) in policies {
-        let question = format!("what_if: [(version: 10, optimiser: [{link}, Sgd(learning_rate: 0.5)]),");
-        let outcome = play(&glossary.replace("what_if: [", &question));
-        let (w, _) = outcome.recording.answers[0].outcome.as_ref().unwrap();
-        case.check_within(name, w[0], number(&case.value[name]), 1e-14);
-    }
-}
-
-/// Constant lag τ with a step discounted by it is plain constant delay with another step, so the thresholds are known.
-#[test]
-fn discounted_steps_are_stable_up_to_the_threshold_of_theory() {
-    for case in oracles("T9.lrscale.tau") {
-        let tau: u64 = case.id.trim_start_matches("T9.lrscale.tau").parse().unwrap();
-        let rules = [
-            ("over_tau", "Inverse"),
-            ("over_1plus", "Polynomial(exponent: 1.0)"),
-            ("over_sqrt", "Polynomial(exponent: 0.5)"),
-        ];
-        for (name, discount) in rules {
-            let threshold = number(&case.value[name]);
-            let loss = |rate: f64| {
-                let workers = format!("(count: {}, compute: Constant(1.0))", tau + 1);
-                let chain = format!("Discount({discount}), Sgd(learning_rate: {rate:?})");
-                let text = quadratic(&workers, "stop: (updates: 200000)").replace("Sgd(learning_rate: 0.001)", &chain);
-                play(&text).summary.loss
-            };
-            assert!(loss(0.99 * threshold).is_some_and(|loss| loss < 1e-6), "{} {name} is not stable below", case.id);
-            assert!(loss(1.01 * threshold).is_none_or(|loss| loss > 1e6), "{} {name} is not unstable above", case.id);
-        }
-    }
-}
-
-#[test]
-fn delay_compensation_follows_its_formula() {
-    for (id, curvature, read, now) in
-        [("T9.dcasgd.a1", 1.0, 2.0, 0.5), ("T9.dcasgd.a3", 3.0, 1.0, -0.5), ("T9.dcasgd.a1_2", 0.5, 4.0, 1.0)]
-    {
-        let case = oracle(id);
-        let lambda = number(&case.value["lambda"]);
-        let compensated = |lambda: f64| {
-            stale(
-                &format!("[DcAsgd(lambda: {lambda:?}), Sgd(learning_rate: 1.0)]"),
-                curvature * read,
-                3,
-                1.0,
-                now,
-                read,
-            )
-        };
-        case.check_within("fresh", compensated(lambda), number(&case.value["fresh"]), 1e-12);
-        case.check_within("comp_0.04", compensated(0.04), number(&case.value["comp_0.04"]), 1e-12);
-    }
-    let case = oracle("T9.dcasgda");
-    let first = stale("[DcAsgdAdaptive(lambda: 2.0), Sgd(learning_rate: 1.0)]", 2.0, 3, 1.0, 0.5, 2.0);
-    case.check_within("first step", first, number(&case.value["comp"]), 1e-11);
-}
-
 /// Steps of length 2 on average, and a gap of 3: the update is divided by 1 + 3/2.
 #[test]
 fn gap_aware_steps_are_divided_by_the_gap() {
@@ -279,4 +177,30 @@ fn stale_steps_are_clipped_shorter() {
     let clipped =
         |gradient, lag| stale("[ClipByLag(norm: 4.0), Sgd(learning_rate: 1.0)]", gradient, lag, 0.0, 0.0, 0.0);
     assert_eq!([clipped(9.0, 0), clipped(9.0, 3), clipped(-0.5, 3), clipped(9.0, -1)], [4.0, 1.0, -0.5, 4.0]);
+}
+
+#[test]
+fn discounts_are_the_published_functions_of_the_lag() {
+    let functions = [
+        ("T9.fedasync.const", "Polynomial(exponent: 0.0)"),
+        ("T9.fedasync.poly.a0.5", "Polynomial(exponent: 0.5)"),
+        ("T9.fedasync.poly.a1", "Polynomial(exponent: 1.0)"),
+        ("T9.fedasync.poly.a2", "Polynomial(exponent: 2.0)"),
+        ("T9.fedasync.hinge.a10.b4", "Hinge(slope: 10.0, after: 4)"),
+        ("T9.fedasync.hinge.a1.b2", "Hinge(slope: 1.0, after: 2)"),
+        ("T9.fedasync.hinge.a10.b6", "Hinge(slope: 10.0, after: 6)"),
+    ];
+    for (id, text) in functions {
+        let case = oracle(id);
+        let discount: Discount = ron::from_str(text).unwrap();
+        for (lag, expected) in case.value.as_object().unwrap() {
+            let factor = discount.factor(lag.parse().unwrap(), 0.0);
+            case.check_within(&format!("s({lag})"), factor, number(expected), 1e-12);
+        }
+        assert_eq!(discount.factor(-3, 0.0), 1.0, "a gradient from the future is not stale");
+    }
+    let factor = |text: &str, versions, seconds| ron::from_str::<Discount>(text).unwrap().factor(versions, seconds);
+    assert_eq!([0, 1, 4].map(|lag| factor("Inverse", lag, 0.0)), [1.0, 1.0, 0.25]);
+    assert_eq!([0.0, 2.0, 4.0].map(|lag_s| factor("HalfLife(seconds: 2.0)", 9, lag_s)), [1.0, 0.5, 0.25]);
+    assert_eq!([7, 8, 9].map(|lag| factor("Cutoff(after: 8)", lag, 0.0)), [1.0, 1.0, 0.0]);
 }

@@ -1,126 +1,9 @@
 //! Protocols against exact replays and closed forms: bounds on lag, rounds, buffers, tables.
 
-use crate::support::{
-    applied, constant_workers, exponential_workers, fates, number, numbers, oracle, oracles, play, quadratic, watch,
-};
+use crate::support::{applied, fates, play, quadratic, watch};
 use laggard::cluster::{Ended, Fate};
 use laggard::protocol::{After, CATALOGUE, CHOICES, Late, Next, Otherwise, Pace, Protocol, Work};
 use proptest::prelude::*;
-
-/// The oracle lets equal instants go by worker number; here that order is made by starting worker i at i nanoseconds.
-fn in_turn(times: &[f64]) -> String {
-    let starts: Vec<f64> = (0..times.len()).map(|worker| worker as f64 * 1e-9).collect();
-    constant_workers(times, &starts)
-}
-
-#[test]
-fn ringmaster_replays_are_exact() {
-    for case in oracles("T7.replay.").iter().filter(|case| !case.id.contains("stop")) {
-        let protocol = match case.scenario["R"].as_u64() {
-            Some(bound) => format!("Ringmaster(bound: {bound})"),
-            None => "Async".to_owned(),
-        };
-        let end = number(&case.scenario["t_end"]) + 1e-6;
-        let rest = format!("protocol: {protocol}, stop: (time_s: {end:?})");
-        let outcome = play(&quadratic(&in_turn(&numbers(&case.scenario["taus"])), &rest));
-        assert_eq!(fates(&outcome, Fate::Applied), numbers(&case.value["applied"]), "{}", case.id);
-        assert_eq!(fates(&outcome, Fate::Rejected), numbers(&case.value["discarded"]), "{}", case.id);
-    }
-}
-
-#[test]
-fn ringmaster_with_stops_replays_are_exact() {
-    for case in oracles("T7.replay.stop.") {
-        let bound = number(&case.scenario["R"]);
-        let times = numbers(&case.scenario["taus"]);
-        // Work that is stopped starts again at the instant of another worker, so that a late start would not keep the order of
-        // their numbers. Here whole times are a little longer the higher the number, by more than the sum for all lower ones.
-        let whole = times.iter().all(|time| time.fract() == 0.0);
-        let longer = [0.0, 1e-9, 1e-6, 1e-3, 2e-3, 3e-3, 4e-3, 5e-3, 6e-3, 7e-3];
-        let times: Vec<f64> =
-            times.iter().zip(longer).map(|(time, by)| if whole { time + by } else { *time }).collect();
-        let end = number(&case.scenario["t_end"]) + if whole { 0.5 } else { 0.0 };
-        let rest = format!("protocol: Ringmaster(bound: {bound}, stops: true), stop: (time_s: {end:?})");
-        let outcome = play(&quadratic(&in_turn(&times), &rest));
-        assert_eq!(fates(&outcome, Fate::Applied), numbers(&case.value["applied"]), "{}", case.id);
-        assert_eq!(fates(&outcome, Fate::Cancelled), numbers(&case.value["stopped"]), "{}", case.id);
-        assert_eq!(fates(&outcome, Fate::Rejected), numbers(&case.value["discarded"]), "{}", case.id);
-    }
-}
-
-/// Ten versions of either variant; what it ignored is counted up to the tenth.
-#[test]
-fn rennala_replays_are_exact() {
-    for case in oracles("T7.rennala.") {
-        let restart = case.id.contains("restart");
-        let batch = number(&case.scenario["B"]);
-        let rest = format!(
-            "protocol: Rennala(batch: {batch}, restart: {restart}), stop: (updates: 10), record: (gradients: All)"
-        );
-        let outcome = play(&quadratic(&in_turn(&numbers(&case.scenario["taus"])), &rest));
-        let mut ends: Vec<f64> = applied(&outcome).iter().map(|gradient| gradient.ended.seconds().round()).collect();
-        ends.dedup();
-        let expected = if restart { &case.value } else { &case.value["T"] };
-        assert_eq!(ends, numbers(expected), "{}", case.id);
-        if !restart {
-            let ignored: f64 = fates(&outcome, Fate::Dropped).iter().sum();
-            assert_eq!(ignored, number(&case.value["ignored"]), "{}", case.id);
-        }
-    }
-}
-
-/// Exponential workers under a bound on lag: who takes part, and how many gradients are in vain.
-#[test]
-fn dropping_stale_gradients_excludes_slow_workers_as_theory_says() {
-    const PUSHES: f64 = 200_000.0;
-    for case in oracles("T8.drop.n") {
-        let rates = numbers(&case.scenario["rates"]);
-        let total: f64 = rates.iter().sum();
-        let bound = number(&case.scenario["tau"]) + 1.0;
-        let rest = format!("protocol: Ringmaster(bound: {bound}), stop: (time_s: {:?})", PUSHES / total);
-        let outcome = play(&quadratic(&exponential_workers(&rates), &rest));
-        let (applied, rejected) = (fates(&outcome, Fate::Applied), fates(&outcome, Fate::Rejected));
-        let (all, in_vain): (f64, f64) = (applied.iter().sum(), rejected.iter().sum());
-        case.check("acceptance", all / (all + in_vain), number(&case.value["overall"]), "", all + in_vain);
-        for (worker, share) in numbers(&case.value["share"]).into_iter().enumerate() {
-            // Binomial, but for a weak correlation of successive admissions: a fifth deviation and a third more cover it.
-            let off = 5.0 * 1.3 * (share * (1.0 - share) / all).sqrt();
-            case.check_within(&format!("share of worker {worker}"), applied[worker] / all, share, off);
-        }
-    }
-}
-
-#[test]
-fn a_slow_worker_takes_part_only_beyond_a_bound() {
-    let case = oracle("T8.drop.det");
-    let workers = constant_workers(&numbers(&case.scenario["T"]), &numbers(&case.scenario["starts"]));
-    for tau in [5, 9, 10] {
-        let end = number(&case.scenario["t_end"]);
-        let rest = format!("protocol: Ringmaster(bound: {}), stop: (time_s: {end:?})", tau + 1);
-        let outcome = play(&quadratic(&workers, &rest));
-        assert_eq!(fates(&outcome, Fate::Applied), numbers(&case.value[format!("tau{tau}")]), "{tau}");
-    }
-}
-
-#[test]
-fn deterministic_buffers_are_exact() {
-    for case in oracles("T9.fedbuff.det.") {
-        let workers = constant_workers(&numbers(&case.scenario["T"]), &numbers(&case.scenario["starts"]));
-        let buffer = number(&case.scenario["K"]);
-        let flushes = numbers(&case.value["t"]).len();
-        let rest = format!(
-            "protocol: FedBuff(buffer: {buffer}, discount: None), stop: (updates: {flushes}), record: (timeline: {flushes})"
-        );
-        let outcome = play(&quadratic(&workers, &rest).replace("0.001", "0.5"));
-        for (flush, rows) in outcome.recording.timeline.chunks(buffer as usize).enumerate() {
-            let lags: Vec<f64> = rows.iter().map(|row| row.gradient.lag_versions() as f64).collect();
-            assert_eq!(lags, numbers(&case.value["lags"][flush]), "{} flush {flush}", case.id);
-            assert_eq!(rows[0].gradient.ended.seconds(), number(&case.value["t"][flush]), "{} flush {flush}", case.id);
-            // Exact but for the last of 53 bits, which a sum in another order would round otherwise.
-            case.check_within("w", rows[0].w_after[0], number(&case.value["w"][flush]), 1e-15);
-        }
-    }
-}
 
 /// Two workers of a table: one step when both have come, one for the other's next gradient; then a new round.
 #[test]
@@ -377,4 +260,17 @@ fn memory_of_stops_does_not_grow_with_the_run() {
     };
     let (short, long) = (peak(20_000), peak(200_000));
     assert!(long < short + (128 << 10), "{short} {long}");
+}
+
+/// Looking at all others is SSP itself; at none of them, asynchronous.
+#[test]
+fn a_sample_of_all_others_is_ssp() {
+    let workers = "(count: 5, compute: Gamma(mean: 1.0, cv: 0.8))";
+    let run = |protocol: &str| {
+        let outcome = play(&quadratic(workers, &format!("protocol: {protocol}, stop: (updates: 5000)")));
+        (outcome.summary.fingerprint, outcome.summary.throughput_per_s.unwrap())
+    };
+    assert_eq!(run("Ssp(bound: 2)"), run("SampledSsp(bound: 2, sample: 4)"));
+    let rates = ["Ssp(bound: 2)", "SampledSsp(bound: 2, sample: 2)", "Async"].map(|protocol| run(protocol).1);
+    assert!(rates[0] < rates[1] && rates[1] < rates[2], "{rates:?}");
 }
