@@ -139,3 +139,36 @@ fn check(fact: &Fact, effort: Effort) -> Checked {
     };
     Checked { id: fact.id.clone(), topic, statement: entry.statement, outcome }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checked(fact: &str) -> Checked {
+        check(&serde_json::from_str(fact).unwrap(), Effort::Full)
+    }
+
+    /// Whatever of a case is false, or missing, it is found.
+    #[test]
+    fn a_false_value_is_found() {
+        let right = r#"{"id": "T4.dd1.x", "scenario": {"N": 4, "T": 1, "s": "1/8"}, "value": {"throughput": 3.5555555555555554,
+            "age": [1.125], "lag": [3], "N_star": 9, "first_pass_lags": [0, 1, 2, 3], "first_pass_ages": [1.125, 1.25, 1.375, 1.5]}}"#;
+        assert!(!checked(right).is_wrong());
+        for (old, new) in [
+            ("3.5555555555555554", "3.55555555556"),
+            ("[1.125]", "[1.126]"),
+            ("\"lag\": [3], ", ""),
+            ("1, 2, 3]", "1, 3, 3]"),
+            ("1.5]", "1.5, 1.6]"),
+            ("\"N_star\": 9", "\"N_star\": \"nine\""),
+        ] {
+            assert!(right.contains(old) && checked(&right.replace(old, new)).is_wrong(), "{old}");
+        }
+        // An estimate that is five standard errors off.
+        let estimate = r#"{"id": "T4.pull.x", "scenario": {"n": 4, "req": 1.0, "down": 0.0, "compute": 1.0, "up": 0.0},
+            "value": {"throughput": 2, "lag_mean": 1.5, "age": 1}, "se": 0.0027, "n": 300000}"#;
+        assert!(!checked(estimate).is_wrong());
+        assert!(checked(&estimate.replace("1.5", "1.52")).is_wrong());
+        assert!(matches!(checked(r#"{"id": "T0.none", "value": 1}"#).outcome, Outcome::Unchecked(_)));
+    }
+}
