@@ -44,6 +44,7 @@ text{font:11px system-ui,sans-serif;fill:#1b1b1b}.title{font-size:14px;font-weig
 .read{stroke:#8a8a8a;stroke-width:.8;stroke-dasharray:2 2;fill:none}.apply{stroke:#1b1b1b;stroke-width:.9;fill:none}
 .vain{stroke:#b00020;stroke-width:1.2;fill:none}.head{fill:#1b1b1b}.down{fill:#b8b8b8}
 .download{fill:#56b4e9}.compute{fill:#0072b2}.upload{fill:#009e73}.queue{fill:#e69f00}.service{fill:#d55e00}.hold{fill:#cc79a7}.outage{fill:#7a7a7a}
+rect.download,rect.compute,rect.upload{stroke:#fff;stroke-width:.7}
 @media(prefers-color-scheme:dark){text{fill:#e8e8e8}.ground{fill:#161616}.grid{stroke:#333}.apply{stroke:#e8e8e8}.head{fill:#e8e8e8}.down{fill:#555}
 .vain{stroke:#ff6b81}}
 ";
@@ -261,8 +262,12 @@ impl Canvas<'_> {
         let label = label(gradient);
         let x = self.x(gradient.arrived.min(gradient.ended));
         let room = x - self.x(gradient.read.max(self.lives.from)) - 4.0;
-        let fits = room >= LETTER * label.chars().count() as f64;
-        let (class, top) = if fits { ("on", y + 12.0) } else { ("small", y - 2.0) };
+        let wide = LETTER * label.chars().count() as f64;
+        if room < wide / 3.0 {
+            // It would lie over those of others; a pointer shows it.
+            return text;
+        }
+        let (class, top) = if room >= wide { ("on", y + 12.0) } else { ("small", y - 2.0) };
         let _ =
             write!(text, "<text class=\"{class}\" x=\"{:.1}\" y=\"{top}\" text-anchor=\"end\">{label}</text>", x - 3.0);
         text

@@ -300,9 +300,12 @@ fn the_lives_of_gradients_are_drawn() {
     assert_eq!((count("apply"), count("compute") - 1, count("read")), (13, 16, 17));
     assert!(svg.contains("c: read version 7 at 14 s; applied at version 10, 18 s: lag 3 versions, 4 s (compute 4 s)"));
     assert!(svg.contains(">3 v, 4 s<") && svg.contains(">v13<"));
-    // The handbook's figure is the same.
-    let figure = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/figures/overshoot.svg");
-    assert!(std::fs::read_to_string(figure).unwrap() == svg, "draw it again, as docs/theory.md says");
+    // The handbook's figures are what is drawn.
+    for (scenario, steps, figure) in [("overshoot", "13", "overshoot"), ("protocols/k-async", "10", "k-async")] {
+        let drawn = stdout(&laggard(&["timeline", &format!("scenarios/{scenario}.ron"), "--steps", steps]));
+        let figure = format!("{}/docs/figures/{figure}.svg", env!("CARGO_MANIFEST_DIR"));
+        assert!(std::fs::read_to_string(&figure).unwrap() == drawn, "draw {figure} again, as docs/theory.md says");
+    }
     let trace = laggard(&["timeline", "scenarios/network-and-server.ron", "--steps", "40", "--trace", "/dev/stdout"]);
     let trace: Value = serde_json::from_str(&stdout(&trace)).unwrap();
     let events = trace["traceEvents"].as_array().unwrap();
