@@ -189,12 +189,13 @@ fn write(
 
 fn to_text(heading: &Heading, outcome: &Outcome<()>) -> String {
     let Outcome { recording, summary, checks, intervals, simulation, .. } = outcome;
-    let shards = simulation.sharded().map_or(String::new(), |(all, _)| report::shards(&all, summary) + "\n");
+    let shards =
+        simulation.sharded().map_or(String::new(), |(all, _)| "\n".to_owned() + &report::shards(&all, summary));
     let timeline = report::timeline(&recording.timeline, &recording.answers, heading.constant_load);
     let trouble = report::trouble(summary, &recording.rejections).unwrap_or_default();
     let rejections = report::rejections(summary, &recording.rejections);
     let summary = report::summary(heading, summary, &recording.lags, &recording.trajectory);
-    timeline + &shards + &summary + &report::intervals(intervals) + &rejections + &trouble + &report::checks(checks)
+    timeline + &summary + &shards + &report::intervals(intervals) + &rejections + &trouble + &report::checks(checks)
 }
 
 fn to_json(outcome: &Outcome<()>) -> Value {
