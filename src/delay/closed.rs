@@ -295,6 +295,7 @@ impl Delay for HalfNormal {
     }
     fn cdf(&self, x: f64) -> Option<f64> {
         let z = (x - self.shift) / self.scale;
-        Some(if z < 0.0 { 0.0 } else { statrs::function::erf::erf(z * std::f64::consts::FRAC_1_SQRT_2) })
+        // erf(z/√2), by way of the gamma function: statrs's own erf has nine digits.
+        Some(if z <= 0.0 { 0.0 } else { statrs::function::gamma::gamma_lr(0.5, z * z / 2.0) })
     }
 }
