@@ -121,7 +121,8 @@ pub fn timeline(options: &Options) -> Result<Verdict> {
     };
     match options.trace.as_ref().or(options.svg.as_ref()) {
         Some(path) => {
-            std::fs::write(path, &drawn).map_err(|error| Error::io(path, error))?;
+            let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+            folder.and_then(|()| std::fs::write(path, &drawn)).map_err(|error| Error::io(path, error))?;
             note(&format!("{} gradients in {}\n", kept.gradients.len(), path.display()));
         }
         None => print(&drawn)?,

@@ -338,6 +338,10 @@ fn the_lives_of_gradients_are_drawn() {
             |slice: &Value| slice["tid"] == part["tid"] && span(slice).0 <= begin && end <= span(slice).1 + 1e-3;
         assert!(whole().any(holds), "{part}");
     }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("new/picture.svg");
+    let written = laggard(&["timeline", "scenarios/overshoot.ron", "--steps", "13", "--svg", path.to_str().unwrap()]);
+    assert!(written.status.success() && std::fs::read_to_string(path).unwrap() == svg);
     let refused = laggard(&["timeline", "scenarios/overshoot.ron", "--from", "1000"]);
     assert_eq!(refused.status.code(), Some(2));
     assert!(stderr(&refused).contains("the run is over at 22 s"), "{}", stderr(&refused));
