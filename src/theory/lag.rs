@@ -32,6 +32,11 @@ pub fn memoryless_correlation(workers: u64) -> f64 {
     (memoryless_variance(workers)).sqrt() / workers as f64
 }
 
+/// The share of the steps that worker i of several with exponential compute times of the rates `rates` makes: rateᵢ / Σ rates.
+pub fn memoryless_share_of(rates: &[f64], worker: usize) -> f64 {
+    rates[worker] / rates.iter().sum::<f64>()
+}
+
 /// The mean lag of worker i of several with exponential compute times of the rates `rates`: Σ rates / rateᵢ − 1.
 pub fn memoryless_mean_of(rates: &[f64], worker: usize) -> f64 {
     rates.iter().sum::<f64>() / rates[worker] - 1.0

@@ -1,6 +1,7 @@
 //! A case of the book, and what is found when it is checked.
 
 use crate::error::Result;
+use crate::study::statistics::{Estimate, batch_means, mean};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -209,6 +210,21 @@ impl<'a> Case<'a> {
     /// A simulation gives this figure within an interval of its own half width.
     pub fn estimate_within(&mut self, what: &str, found: f64, expected: f64, half_width: f64) {
         self.find(what, By::Estimate, found, expected, half_width);
+    }
+
+    /// Independent runs have this mean; their own deviation tells how far it may be off.
+    pub fn replicated(&mut self, what: &str, found: &[f64], expected: f64) {
+        self.own(what, mean(found, 1.0 - FALSE_ALARM), expected);
+    }
+
+    /// Values that follow one another in a run have this mean; the deviation of the means of twenty parts tells how far it may be off.
+    pub fn batches(&mut self, what: &str, found: &[f64], expected: f64) {
+        self.own(what, batch_means(found, 20, 1.0 - FALSE_ALARM), expected);
+    }
+
+    fn own(&mut self, what: &str, found: Option<Estimate>, expected: f64) {
+        let half_width = found.and_then(|found| found.half_width.ok()).unwrap_or(f64::NAN);
+        self.estimate_within(what, found.map_or(f64::NAN, |found| found.mean), expected, half_width);
     }
 
     /// A simulation of so many samples gives this figure. The standard error is the book's, which is known better than it could be estimated;

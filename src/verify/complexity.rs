@@ -92,6 +92,7 @@ fn replay_with_stops(case: &mut Case) -> Result<()> {
     let rest = format!("protocol: Ringmaster(bound: {bound}, stops: true), stop: (time_s: {end_s:?})");
     let outcome = play(&quadratic(&in_turn(&times), &rest))?;
     case.exact_list("applied", &fates(&outcome, Fate::Applied), &case.list("applied"));
+    case.exact("versions", outcome.summary.steps as f64, case.value("versions"));
     case.exact_list("stopped", &fates(&outcome, Fate::Cancelled), &case.list("stopped"));
     case.exact_list("rejected", &fates(&outcome, Fate::Rejected), &case.list("discarded"));
     Ok(())

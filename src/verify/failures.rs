@@ -46,7 +46,10 @@ fn intervals(case: &mut Case) -> Result<()> {
     let best = checkpoint::best_interval_s(m, delta);
     case.formula("exact", best, case.value("exact"));
     case.formula("Young", checkpoint::young_interval_s(m, delta), case.value("young"));
-    case.formula("Daly", checkpoint::daly_interval_s(m, delta), case.value("daly"));
+    let daly = checkpoint::daly_interval_s(m, delta);
+    case.formula("Daly", daly, case.value("daly"));
+    // The paper prints two digits or three.
+    case.formula_within("as printed", daly, case.value("published"), if daly < 10.0 { 0.05 } else { 0.5 });
     // A gradient a minute, so that k versions are k minutes of work: on either side, half and twice as long, it takes longer.
     let times = |minutes: f64, runs: u64| -> Result<Vec<f64>> {
         let rest = format!(

@@ -3,10 +3,11 @@
 use super::Entry;
 use super::case::{Case, WITHIN};
 use super::play::{applied, constant_workers, equal, exponential_workers, memoryless, or_nan, play, quadratic};
-use crate::cluster::Fate;
+use crate::cluster::{Fate, Gradient};
 use crate::error::Result;
 use crate::record::GradientRow;
 use crate::study::Outcome;
+use crate::theory::barrier;
 use crate::theory::lag::{self, Constants};
 use crate::theory::renewal::{self, Renewal};
 
@@ -81,13 +82,21 @@ fn unequal(case: &mut Case) -> Result<()> {
     let rates = case.given_list("rates");
     let n = rates.len() as u64;
     let known = |of: fn(&[f64], usize) -> f64| (0..rates.len()).map(|worker| of(&rates, worker)).collect::<Vec<f64>>();
+    case.formula_list("shares", &known(lag::memoryless_share_of), &case.list("share"));
     case.formula_list("means", &known(lag::memoryless_mean_of), &case.list("mean_lag"));
     case.formula_list("variances", &known(lag::memoryless_variance_of), &case.list("var_lag"));
     case.formula("mean of all", lag::mean_of_busy(n, 1), case.value("overall_mean"));
     case.formula("variance of all", lag::memoryless_variance_of_all(&rates), case.value("overall_var"));
-    case.formula("age", lag::mean_age_s(n, rates.iter().sum()), case.value("mean_age_over_commits"));
+    let throughput = case.value("throughput");
+    case.formula("age", lag::mean_age_s(n, throughput), case.value("mean_age_over_commits"));
+    // One worker's gradients are its own queue of one: Little's law.
+    let ages: Vec<f64> = rates.iter().map(|&rate| lag::mean_age_s(1, rate)).collect();
+    case.formula_list("ages", &ages, &case.list("mean_age_per_worker"));
     let updates = case.samples(300_000);
     let outcome = steps(&exponential_workers(&rates), updates)?;
+    // Steps are a Poisson process.
+    let found = or_nan(outcome.summary.throughput_per_s);
+    case.estimate_within("throughput", found, throughput, WITHIN * throughput / (updates as f64).sqrt());
     case.estimate("variance of all", variance(&outcome), case.value("overall_var"), "", updates);
     let [share, mean, var, age] = ["share", "mean_lag", "var_lag", "mean_age_per_worker"].map(|name| case.list(name));
     for (worker, books) in outcome.simulation.books().enumerate() {
@@ -141,6 +150,7 @@ fn sequence(case: &mut Case) -> Result<()> {
     case.exact_list("lags", &lags[..expected.len()], &expected);
     let order: Vec<f64> = gradients.iter().take(who.len()).map(|gradient| f64::from(gradient.worker)).collect();
     case.exact_list("order of workers", &order, &who);
+    hyperperiod(case, &gradients, &compute_s);
     let rows = outcome.recording.sink.iter().filter(|row| row.gradient.fate == Fate::InFlight);
     let left: i64 = rows.map(|row| row.gradient.lag_versions()).sum();
     let part = |name: &str| crate::verify::case::number(&case.whole()["identity_N2000"][name]);
@@ -148,6 +158,22 @@ fn sequence(case: &mut Case) -> Result<()> {
     case.exact("lags of what was applied", lags.iter().sum(), applied);
     case.exact("lags of what is in flight", left as f64, in_flight);
     Ok(())
+}
+
+/// The time after which everything comes again: every worker has pushed a whole number of times, and from then on lags are what they were.
+fn hyperperiod(case: &mut Case, gradients: &[Gradient], compute_s: &[f64]) {
+    let (period_s, commits) = (case.value("hyperperiod"), case.value("commits_per_hyperperiod"));
+    case.formula("steps a hyperperiod", period_s * barrier::unhindered_per_s(compute_s), commits);
+    let left: f64 = compute_s.iter().map(|time| period_s % time).sum();
+    case.formula("what is left of it beside whole compute times", left, 0.0);
+    case.formula("mean of all", lag::mean_of_busy(compute_s.len() as u64, 1), case.value("overall_mean"));
+    let lags = |from: usize| gradients[from..].iter().take(500).map(|gradient| gradient.lag_versions() as f64);
+    // The first of them read at the start, where nothing had happened yet.
+    let (first, period) = (compute_s.len() * 10, commits as usize);
+    let (once, again): (Vec<f64>, Vec<f64>) = (lags(first).collect(), lags(first + period).collect());
+    case.exact_list("lags a hyperperiod later", &again, &once);
+    let mean = lags(first).take(period).sum::<f64>() / period as f64;
+    case.exact("mean of all, over a hyperperiod", mean, case.value("overall_mean"));
 }
 
 const LAWS: [&str; 4] = [

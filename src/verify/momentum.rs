@@ -54,6 +54,8 @@ fn best(case: &mut Case) -> Result<()> {
     case.formula_within("momentum", known.momentum, mu, 1e-5);
     case.formula_within("learning rate", known.alpha, alpha, 1e-5);
     case.formula_within("factor a step", known.rate, rho, 2e-5);
+    let without = stability::constant_lag_fastest(lag).1;
+    case.formula("factor a step without momentum", without, case.value("rho_without_momentum"));
     if lag == 1 {
         // Exactly −1 and 1: two steps and it is there; a scenario's momentum lies strictly between −1 and 1.
         return Ok(());

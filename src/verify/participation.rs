@@ -7,7 +7,7 @@ use crate::cluster::Fate;
 use crate::error::Result;
 use crate::theory::lag::Constants;
 use crate::theory::moments::{Memoryless, periodic_orbit};
-use crate::theory::participation;
+use crate::theory::{barrier, lag, participation};
 
 pub const ENTRIES: &[Entry] = &[
     Entry::checked("T8.drop.n", "shares of memoryless workers under a bound on the lag", dropping),
@@ -24,6 +24,12 @@ fn dropping(case: &mut Case) -> Result<()> {
     case.formula_list("shares", &known.shares, &expected);
     case.formula_list("accepted", &known.accepted, &case.list("accept"));
     case.formula("accepted of all", known.accepted_of_all, case.value("overall"));
+    let all_shares: Vec<f64> = (0..rates.len()).map(|worker| lag::memoryless_share_of(&rates, worker)).collect();
+    let without = case.list("nodrop_share");
+    // The pairs are named by their shares.
+    if !without.is_empty() {
+        case.formula_list("shares without dropping", &all_shares, &without);
+    }
     let pushes = case.samples(200_000) as f64;
     let rest =
         format!("protocol: Ringmaster(bound: {}), stop: (time_s: {:?})", bound + 1, pushes / rates.iter().sum::<f64>());
@@ -104,6 +110,13 @@ fn orbit(case: &mut Case) -> Result<()> {
     let known = periodic_orbit(&order, &lags, &curvatures, &minima, rate);
     case.formula_list("orbit", &known, &expected);
     case.formula("mean", known.iter().sum::<f64>() / period as f64, case.value("mean"));
+    let each = Memoryless {
+        shares: compute_s.iter().map(|time| 1.0 / time / barrier::unhindered_per_s(&compute_s)).collect(),
+        curvatures: curvatures.clone(),
+        minima: minima.clone(),
+        learning_rate: rate,
+    };
+    case.formula("for small steps", each.small_step_mean(), case.value("small_step"));
     let text = with(&sgd(rate), &constant_workers(&compute_s, &starts_s), "stop: (updates: 4000)");
     let mut path = Vec::new();
     watch(&shifted(&text, &curvatures, &minima), |gradient, step| {

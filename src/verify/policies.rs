@@ -128,7 +128,9 @@ fn compensation(case: &mut Case) -> Result<()> {
     let gradient = curvature * read;
     let lambda = policy::exact_compensation(curvature, gradient);
     case.formula("λ that makes it fresh", lambda, case.value("lambda"));
-    for (name, lambda) in [("fresh", case.value("lambda")), ("comp_0.04", 0.04)] {
+    case.formula("stale", policy::compensated(gradient, now, read, 0.0), case.value("stale"));
+    case.formula("fresh", curvature * now, case.value("fresh"));
+    for (name, lambda) in [("comp", case.value("lambda")), ("comp_0.04", 0.04)] {
         case.formula(name, policy::compensated(gradient, now, read, lambda), case.value(name));
         let chain = format!("[DcAsgd(lambda: {lambda:?}), Sgd(learning_rate: 1.0)]");
         case.exact(name, transformed(&chain, gradient, now, read)?, case.value(name));

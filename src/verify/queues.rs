@@ -46,6 +46,13 @@ fn exponential_server(case: &mut Case) -> Result<()> {
     case.formula("utilisation", known.utilisation, case.value("utilisation"));
     case.formula("waiting", known.waiting, case.value("L"));
     case.formula("age", lag::mean_age_s(n, known.throughput_per_s), case.value("age_commit"));
+    // What arrives finds the server as the others alone would keep it (Sevcik and Mitrani, 1981).
+    let found = queue::exponential_server(n - 1, compute_s, service_s).waiting;
+    case.formula("waiting at an arrival", found, case.value("queue_seen_by_arrival"));
+    let response_s = known.waiting / known.throughput_per_s;
+    case.formula("seconds at the server", response_s, case.value("server_response"));
+    case.formula("age at arrival", compute_s, case.value("age_arrival"));
+    case.formula("mean lag", lag::mean_of_busy(n, 1), case.value("lag_commit_mean"));
     // A difference of numbers of the size of n.
     let arrival = queue::lag_at_arrival(n, compute_s, service_s);
     case.formula_within("lag at arrival", arrival, case.value("lag_arrival_mean"), 1e-12 * n as f64);
@@ -55,14 +62,16 @@ fn exponential_server(case: &mut Case) -> Result<()> {
     let workers = format!("(count: {n}, compute: Exponential(mean: {compute_s:?}))");
     let outcome = serve(case, &workers, &format!("Exponential(mean: {service_s:?})"), "")?;
     compare(case, &outcome);
-    let (steps, lags) = (outcome.summary.steps, &outcome.summary.lag_versions);
-    let [mean, sd, most] = [lags.mean, lags.sd, lags.max].map(or_nan);
-    // At commit the mean lag is N − 1 however fast the server is: an identity, up to what is in flight.
-    let off = n as f64 * most / steps as f64;
-    case.estimate_within("mean lag", mean, n as f64 - 1.0, off);
+    let (steps, sd) = (outcome.summary.steps, or_nan(outcome.summary.lag_versions.sd));
     case.estimate("variance of the lag", sd.powi(2), case.value("lag_var"), "lag_var", steps);
-    let arrival = lag_at_arrival(&applied(&outcome));
+    let gradients = applied(&outcome);
+    let arrival = lag_at_arrival(&gradients);
     case.estimate("lag at arrival", arrival, case.value("lag_arrival_mean"), "lag_arrival_mean", steps);
+    let column = |of: fn(&Gradient) -> f64| gradients.iter().map(of).collect::<Vec<f64>>();
+    let at_server = column(|gradient| gradient.ended.since(gradient.arrived).seconds());
+    case.batches("seconds at the server", &at_server, case.value("server_response"));
+    let at_arrival = column(|gradient| gradient.arrived.since(gradient.read).seconds());
+    case.batches("age at arrival", &at_arrival, case.value("age_arrival"));
     Ok(())
 }
 
@@ -70,6 +79,9 @@ fn constant_server(case: &mut Case) -> Result<()> {
     let (n, service_s) = (case.count("N"), case.given("s"));
     case.formula("throughput", queue::most_throughput_per_s(n, 1.0, service_s), case.value("throughput"));
     case.formula("workers that keep it busy", queue::saturation(1.0, service_s), case.value("N_star"));
+    let known = queue::constant_ages_s(&vec![0.0; n as usize], 1.0, service_s, None, n as usize);
+    let ages: Vec<f64> = known.iter().map(|(_, age)| *age).collect();
+    case.formula_list("ages of the first round", &ages, &case.list("first_pass_ages"));
     let rest = format!("server: (service: Constant({service_s:?})), stop: (updates: 1000), record: (gradients: All)");
     let gradients = applied(&play(&quadratic(&format!("(count: {n}, compute: Constant(1.0))"), &rest))?);
     let lags: Vec<f64> = gradients.iter().map(|gradient| gradient.lag_versions() as f64).collect();
@@ -93,6 +105,7 @@ fn constant_service(case: &mut Case) -> Result<()> {
     case.formula("utilisation", known.utilisation, case.value("utilisation"));
     case.formula("served in a busy period", served, case.value("busy_period_served"));
     case.formula("age", lag::mean_age_s(n, known.throughput_per_s), case.value("age_commit"));
+    case.formula("mean lag", lag::mean_of_busy(n, 1), case.value("lag_commit_mean"));
     let outcome = serve(case, &memoryless(n), &format!("Constant({service_s:?})"), "")?;
     compare(case, &outcome);
     let gradients = applied(&outcome);
@@ -104,9 +117,13 @@ fn constant_service(case: &mut Case) -> Result<()> {
     Ok(())
 }
 
-/// Throughput and age of a run beside the book's.
+/// Throughput, age and mean lag of a run beside the book's.
 fn compare(case: &mut Case, outcome: &Outcome<Vec<GradientRow>>) {
     let summary = &outcome.summary;
+    let [mean, most] = [summary.lag_versions.mean, summary.lag_versions.max].map(or_nan);
+    // It is N − 1 however fast the server is: an identity, up to what is in flight.
+    let off = case.given("N") * most / summary.steps as f64;
+    case.estimate_within("mean lag", mean, case.value("lag_commit_mean"), off);
     case.estimate(
         "throughput",
         or_nan(summary.throughput_per_s),
@@ -121,6 +138,7 @@ fn only_means(case: &mut Case) -> Result<()> {
     let known = queue::exponential_server(8, 2.5, 0.25).throughput_per_s;
     case.formula("throughput", known, case.value("throughput"));
     case.formula("age", lag::mean_age_s(8, known), case.value("age"));
+    case.formula("mean lag", lag::mean_of_busy(8, 1), case.value("lag"));
     let (compute, download, upload) = match case.id() {
         "T4.insens.exp" => ("Exponential(mean: 2.0)", "Exponential(mean: 0.25)", "Exponential(mean: 0.25)"),
         "T4.insens.det" => ("Constant(2.0)", "Constant(0.25)", "Constant(0.25)"),
@@ -134,8 +152,9 @@ fn only_means(case: &mut Case) -> Result<()> {
     let outcome = serve(case, &format!("(count: 8, compute: {compute})"), "Exponential(mean: 0.25)", &network)?;
     let (throughput, steps) = (or_nan(outcome.summary.throughput_per_s), outcome.summary.steps);
     case.estimate("throughput", throughput, case.value("throughput"), "", steps);
-    // Little's law holds but for the 8 gradients at each end.
+    // The mean lag and Little's law hold but for the 8 gradients at each end.
     let off = 300.0 / steps as f64;
+    case.estimate_within("mean lag", or_nan(outcome.summary.lag_versions.mean), case.value("lag"), 8.0 * off);
     case.estimate_within("throughput × age / 8", or_nan(outcome.summary.lag_s.mean) * throughput / 8.0, 1.0, off);
     Ok(())
 }
@@ -147,6 +166,8 @@ fn unequal_workers(case: &mut Case) -> Result<()> {
     case.formula("throughput of all", all, case.value("total"));
     let column = |of: fn(&queue::Unequal) -> f64| known.iter().map(of).collect::<Vec<f64>>();
     case.formula_list("throughputs", &column(|worker| worker.throughput_per_s), &case.list("X"));
+    let shares: Vec<f64> = known.iter().map(|worker| worker.throughput_per_s / all).collect();
+    case.formula_list("shares", &shares, &case.list("share"));
     case.formula_list("lags", &column(|worker| worker.lag), &case.list("lag_mean"));
     case.formula_list("ages", &column(|worker| worker.age_s), &case.list("age"));
     let mean: f64 = known.iter().map(|worker| worker.lag * worker.throughput_per_s / all).sum();
@@ -196,6 +217,10 @@ fn mean_values(case: &mut Case) -> Result<()> {
     case.formula_list("throughputs", &column(|line| line.throughput_per_s), &expected);
     case.formula_list("times at the server", &column(|line| line.at_server_s), &case.list("R"));
     case.formula_list("waiting", &column(|line| line.waiting), &case.list("Q"));
+    case.formula("workers that keep it busy", queue::saturation(away_s, service_s), case.value("N_star"));
+    let most = |n: usize| queue::most_throughput_per_s(n as u64, away_s, service_s);
+    let bounds: Vec<f64> = (1..=expected.len()).map(most).collect();
+    case.formula_list("bounds on throughput", &bounds, &case.list("X_bound"));
     let n = expected.len();
     let outcome = serve(
         case,

@@ -57,6 +57,13 @@ fn core(case: &mut Case) -> Result<()> {
     let (w, loss) = ask(question)?;
     case.exact("w", w, case.value("w"));
     case.exact("f", loss, case.value("f"));
+    if case.id() != "T1.core.fresh.lr1" {
+        let step = play(GLOSSARY)?.recording.timeline[10].gradient;
+        // A fresh gradient reads the version that it is applied to.
+        let read = if question.starts_with("gradient: Fresh") { step.version_applied } else { step.version_read };
+        case.exact("lag", step.version_applied as f64 - read as f64, case.value("lag"));
+        case.exact("version", (step.version_applied + 1) as f64, case.value("version"));
+    }
     Ok(())
 }
 
@@ -116,12 +123,17 @@ fn timeline(case: &mut Case) -> Result<()> {
     }
     let rows = play(&text)?.recording.timeline;
     compare(case, &rows, &events);
+    let path: Vec<f64> =
+        rows.first().map(|row| row.w_before[0]).into_iter().chain(rows.iter().map(|row| row.w_after[0])).collect();
+    case.exact_list("path", &path, &case.list(""));
     Ok(())
 }
 
 fn lags(case: &mut Case) -> Result<()> {
     let rows = play(GLOSSARY)?.recording.timeline;
     let column = |of: fn(&Row) -> f64| rows.iter().map(of).collect::<Vec<f64>>();
+    case.exact_list("t", &column(|row| row.gradient.ended.seconds()), &case.list("t"));
+    case.exact_list("read_version", &column(|row| row.gradient.version_read as f64), &case.list("read_version"));
     case.exact_list("lag", &column(|row| row.gradient.lag_versions() as f64), &case.list("lag"));
     case.exact_list("age", &column(|row| row.gradient.lag().seconds()), &case.list("age_seconds"));
     case.exact_list("worker", &column(|row| f64::from(row.gradient.worker)), &case.list("worker"));
