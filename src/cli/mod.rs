@@ -4,6 +4,8 @@ mod check;
 mod compare;
 mod list;
 mod predict;
+#[cfg(feature = "parquet")]
+mod report;
 mod run;
 mod sweep;
 mod timeline;
@@ -56,6 +58,9 @@ enum Command {
     Verify(verify::Options),
     /// Draw the lives of the first gradients of a run, from reading to applying
     Timeline(timeline::Options),
+    /// Make a page of the results in a folder, or SVG files of its figures
+    #[cfg(feature = "parquet")]
+    Report(report::Options),
     /// Name every objective, optimiser, protocol and law of delay, with an example each
     List(list::Options),
 }
@@ -185,6 +190,8 @@ pub fn main() -> ExitCode {
         Command::Predict(options) => predict::predict(options),
         Command::Verify(options) => verify::verify(options),
         Command::Timeline(options) => timeline::timeline(options),
+        #[cfg(feature = "parquet")]
+        Command::Report(options) => report::report(options),
         Command::List(options) => list::list(options),
     };
     match outcome {

@@ -3,6 +3,8 @@
 mod folder;
 #[cfg(feature = "parquet")]
 mod parquet;
+#[cfg(feature = "parquet")]
+mod read;
 mod rows;
 mod stamp;
 mod sweep;
@@ -10,6 +12,8 @@ mod table;
 mod tables;
 
 pub use folder::Folder;
+#[cfg(feature = "parquet")]
+pub use read::Results;
 pub use rows::{GradientFile, NoRows};
 pub use stamp::Stamp;
 pub use sweep::SweepFolder;

@@ -32,7 +32,7 @@ pub struct Column {
 }
 
 /// A table, to be written as one file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Table {
     /// The file's name.
     pub file: Cow<'static, str>,
@@ -108,6 +108,29 @@ impl Table {
     /// How many rows it has.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |column| column.values.len())
+    }
+
+    /// The values of a column of numbers; none of one that is not there, or of text.
+    pub fn numbers(&self, name: &str) -> Vec<Option<f64>> {
+        match self.values(name) {
+            Some(Values::Whole(values)) => values.iter().map(|&value| Some(value as f64)).collect(),
+            Some(Values::Signed(values)) => values.iter().map(|&value| Some(value as f64)).collect(),
+            Some(Values::MaybeWhole(values)) => values.iter().map(|value| value.map(|value| value as f64)).collect(),
+            Some(Values::Number(values)) => values.clone(),
+            Some(Values::Text(_)) | None => Vec::new(),
+        }
+    }
+
+    /// The values of a column of text; none of one that is not there, or of numbers.
+    pub fn texts(&self, name: &str) -> &[String] {
+        match self.values(name) {
+            Some(Values::Text(values)) => values,
+            _ => &[],
+        }
+    }
+
+    fn values(&self, name: &str) -> Option<&Values> {
+        self.columns.iter().find(|column| column.name == name).map(|column| &column.values)
     }
 
     /// The same columns, without rows.

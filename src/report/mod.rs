@@ -2,12 +2,15 @@
 
 mod book;
 mod cells;
+pub mod figures;
 mod forecast;
 mod histogram;
 mod life;
 mod number;
+mod page;
 mod shards;
 mod summary;
+mod svg;
 mod timeline;
 mod trace;
 
@@ -16,8 +19,10 @@ pub use cells::{cells, choices, comparison, intervals};
 pub use forecast::forecast;
 pub use life::{Lives, life};
 pub use number::{bytes, number};
+pub use page::{Page, Part, page};
 pub use shards::shards;
 pub use summary::{Heading, checks, rejections, summary, trouble};
+pub use svg::svg;
 pub use timeline::timeline;
 pub use trace::trace;
 
