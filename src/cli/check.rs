@@ -8,6 +8,8 @@ use crate::study::Prepared;
 use std::fmt::Write;
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  laggard check scenarios/network-and-server.ron")]
 pub struct Options {
     #[command(flatten)]
     input: Input,

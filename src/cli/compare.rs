@@ -13,6 +13,8 @@ use std::path::PathBuf;
 const SHOWN: &str = "throughput_per_s,lag_versions_mean,lag_s_mean,loss,time_to_loss_s";
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  laggard compare scenarios/disagree-8-workers.ron scenarios/disagree-16-workers.ron -n 10")]
 pub struct Options {
     /// The scenarios; the others are compared with the first
     #[arg(required = true, num_args = 2..)]
@@ -41,6 +43,8 @@ pub struct Options {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  laggard diff scenarios/pai.ron --other-set 'protocol: Ssp(bound: 2)'   the first event, and the first step, that differ")]
 pub struct DiffOptions {
     #[command(flatten)]
     input: Input,

@@ -11,6 +11,9 @@ use crate::study::{Axis, Kept, Replications, quantities};
 use crate::{delay, objective, optimiser, protocol};
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  laggard list              everything by name
+  laggard list weibull      one law, with an example")]
 pub struct Options {
     /// Show only parts whose name or summary contains this
     search: Option<String>,

@@ -7,6 +7,7 @@ mod predict;
 #[cfg(feature = "parquet")]
 mod report;
 mod run;
+mod shell;
 mod sweep;
 mod timeline;
 mod tune;
@@ -63,6 +64,10 @@ enum Command {
     Report(report::Options),
     /// Name every objective, optimiser, protocol and law of delay, with an example each
     List(list::Options),
+    /// Print what a shell needs to complete these commands
+    Completions(shell::CompletionOptions),
+    /// Write manual pages
+    Manual(shell::ManualOptions),
 }
 
 /// What is asked of every command that reads a scenario.
@@ -171,6 +176,12 @@ fn note(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
+/// Where results are, and what shows them.
+fn kept_in(folder: &Path) -> String {
+    let folder = folder.display();
+    format!("results in {folder}; laggard report {folder} makes a page of them\n")
+}
+
 /// Says what theory warns of before a run.
 fn warn(prepared: &Prepared) {
     warnings(prepared).iter().for_each(|warning| note(&format!("warning: {warning}\n")));
@@ -193,6 +204,8 @@ pub fn main() -> ExitCode {
         #[cfg(feature = "parquet")]
         Command::Report(options) => report::report(options),
         Command::List(options) => list::list(options),
+        Command::Completions(options) => shell::completions(options),
+        Command::Manual(options) => shell::manual(options),
     };
     match outcome {
         Ok(Verdict::Fine) => ExitCode::SUCCESS,

@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  laggard predict scenarios/saturated-server.ron                          closed forms beside what they assume
+  laggard predict scenarios/pai.ron --set 'each_class: (count: 100)'      before there are machines")]
 pub struct Options {
     #[command(flatten)]
     input: Input,

@@ -4,7 +4,8 @@ use super::{Verdict, check_quantities, note, print};
 use crate::error::{Error, Result};
 use crate::output::{Results, SCENARIO, Table};
 use crate::report::figures::{Cells, Detail, Figure, Tables, figures};
-use crate::report::{self, Page, Part, number};
+use crate::report::{self, Page, Part, Terminal, number};
+use console::Term;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -116,19 +117,10 @@ const LEVEL: f64 = 0.95;
 
 /// Every figure as a file.
 fn svgs(options: &Options, read: &Read, folder: &Path) -> Result<()> {
-    let mut all: Vec<Figure> = Vec::new();
-    match &read.cells {
-        Some(cells) if !cells.axes.is_empty() => {
-            let x = read.axis(cells, options.along.as_ref())?;
-            let by = (0..cells.axes.len()).find(|axis| *axis != x);
-            for name in &options.show {
-                if let Some(quantity) = cells.quantities.iter().position(|known| known == name) {
-                    all.extend(cells.figures_of(quantity, x, by));
-                }
-            }
-        }
-        _ => all.extend(read.parts.first().map(|(_, runs)| read.figures(runs)).unwrap_or_default()),
-    }
+    let all = match &read.cells {
+        Some(cells) if !cells.axes.is_empty() => chosen(options, read, cells)?,
+        _ => read.parts.first().map(|(_, runs)| read.figures(runs)).unwrap_or_default(),
+    };
     std::fs::create_dir_all(folder).map_err(|source| Error::io(folder, source))?;
     for figure in &all {
         let path = folder.join(format!("{}.svg", figure.name));
@@ -168,9 +160,34 @@ fn page(options: &Options, read: &Read) -> Result<()> {
         ));
     }
     if !options.quiet {
-        print(&format!("{}: {}\n", path.display(), report::bytes(text.len() as f64)))?;
+        print(&in_small(options, read, &page)?)?;
+        note(&format!("{}: {}\n", path.display(), report::bytes(text.len() as f64)));
     }
     Ok(())
+}
+
+/// The same for the terminal: key figures, and the figures of the sweep, or of the run.
+fn in_small(options: &Options, read: &Read, page: &Page) -> Result<String> {
+    let facts: String = page.facts.iter().map(|(label, value)| format!("{value:>24}  {label}\n")).collect();
+    let drawn = match &read.cells {
+        Some(cells) if !cells.axes.is_empty() => chosen(options, read, cells)?,
+        _ => page.parts.first().map_or(Vec::new(), |part| part.figures.clone()),
+    };
+    let stdout = Term::stdout();
+    let asked_for_none = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let width = columns.or(stdout.size_checked().map(|(_, columns)| usize::from(columns))).unwrap_or(80);
+    let terminal = Terminal { width: width.clamp(40, 160), colour: stdout.is_term() && !asked_for_none };
+    let figures: String = drawn.iter().map(|figure| report::small(figure, terminal)).collect();
+    Ok(format!("{}\n{facts}\n{figures}", page.lead))
+}
+
+/// Of a sweep, the pictures of the figures that are asked for, along the axis that is.
+fn chosen(options: &Options, read: &Read, cells: &Cells) -> Result<Vec<Figure>> {
+    let x = read.axis(cells, options.along.as_ref())?;
+    let by = (0..cells.axes.len()).find(|axis| *axis != x);
+    let known = |name| cells.quantities.iter().position(|known| known == name);
+    Ok(options.show.iter().filter_map(known).flat_map(|quantity| cells.figures_of(quantity, x, by)).collect())
 }
 
 /// What the results are of.

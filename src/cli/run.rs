@@ -1,6 +1,6 @@
 //! `laggard run`.
 
-use super::{Input, Verdict, note, print, warn};
+use super::{Input, Verdict, kept_in, note, print, warn};
 use crate::cluster::Ended;
 use crate::error::Result;
 use crate::output::{Folder, GradientFile, NoRows, SCENARIO, Stamp, summary_table, tables};
@@ -14,6 +14,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  laggard run scenarios/overshoot.ron                                     a table of every step, and what might have been
+  laggard run scenarios/pai.ron --out out/pai                             and its tables as Parquet files
+  laggard run scenarios/pai.ron --set 'protocol: Ssp(bound: 3)' --json    another protocol; the summary as JSON")]
 pub struct Options {
     #[command(flatten)]
     input: Input,
@@ -84,7 +88,7 @@ pub fn run(options: &Options) -> Result<Verdict> {
     } else if !options.quiet {
         print(&to_text(&heading, &outcome))?;
         if let Some(out) = &options.out {
-            note(&format!("results in {}\n", out.display()));
+            note(&kept_in(out));
         }
     }
     if options.quiet || options.json {

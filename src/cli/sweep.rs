@@ -1,7 +1,7 @@
 //! `laggard sweep` and `laggard merge`.
 
 use super::run::Interruption;
-use super::{Jobs, Verdict, changes, check_quantities, estimate_json, note, print, read};
+use super::{Jobs, Verdict, changes, check_quantities, estimate_json, kept_in, note, print, read};
 use crate::error::{Error, Result};
 use crate::output::{Folder, NoRows, Stamp, SweepFolder, Table};
 use crate::report::{self, bytes};
@@ -16,6 +16,10 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  laggard sweep scenarios/sweeps/ssp-bound.ron --plan               what would be run, and about how long it takes
+  laggard sweep scenarios/sweeps/ssp-bound.ron --out out/ssp-bound  run it; the same command goes on where it stopped
+  laggard report out/ssp-bound                                      look at it")]
 pub struct Options {
     /// The sweep, a RON file
     file: PathBuf,
@@ -38,6 +42,8 @@ pub struct Options {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  laggard merge sweep.ron out/machine-1 out/machine-2 --out out/all")]
 pub struct MergeOptions {
     /// The sweep, a RON file
     file: PathBuf,
@@ -285,7 +291,7 @@ impl Shown {
             print(&format!("{}\n", Value::Array(cells.iter().map(|cell| to_json(plan, cell)).collect())))?;
         } else if !self.quiet {
             print(&report::cells(&plan.axes, &rows(plan, cells), &self.show, plan.sweep.level.get()))?;
-            note(&format!("results in {}\n", out.display()));
+            note(&kept_in(out));
         }
         note(&shortfall(plan, cells));
         Ok(Verdict::Fine)

@@ -1,7 +1,7 @@
 //! `laggard tune`.
 
 use super::sweep::{Results, describe, shortfall, watch};
-use super::{Jobs, Verdict, changes, estimate_json, note, print, read};
+use super::{Jobs, Verdict, changes, estimate_json, kept_in, note, print, read};
 use crate::error::Result;
 use crate::report;
 use crate::study::{Choice, Goal, Plan, Progress, execute};
@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  laggard tune scenarios/sweeps/tuned-tails.ron --over learning_rate --by time_to_loss_s --out out/tuned")]
 pub struct Options {
     /// The sweep, a RON file
     file: PathBuf,
@@ -59,7 +61,7 @@ pub fn tune(options: &Options) -> Result<Verdict> {
         print(&format!("{}\n", Value::Array(choices.iter().map(|choice| to_json(&plan, &goal, choice)).collect())))?;
     } else if !options.quiet {
         print(&report::choices(&plan, &goal, &choices))?;
-        note(&format!("results in {}\n", options.out.display()));
+        note(&kept_in(&options.out));
     }
     let ends_by_loss = plan.prepare(0, 0)?.scenario.stop.loss.is_some();
     if ends_by_loss && ["loss", "distance"].contains(&options.by.as_str()) {

@@ -23,12 +23,12 @@ impl Results {
     pub fn open(path: &Path) -> Result<Results> {
         let summary = path.join("summary.parquet");
         if !path.is_dir() {
-            let reason = "is no folder; results are made by `laggard run SCENARIO --out FOLDER`, or `sweep`";
-            return Err(Error::Table { path: path.to_owned(), reason: reason.to_owned() });
+            let remedy = "is no folder; results are made by `laggard run SCENARIO --out FOLDER`, or `sweep`";
+            return Err(Error::Invalid(format!("{}: {remedy}", path.display())));
         }
         if !summary.is_file() {
-            let reason = "has no summary.parquet; a folder of results is made by `laggard run SCENARIO --out FOLDER`, or `sweep`";
-            return Err(Error::Table { path: path.to_owned(), reason: reason.to_owned() });
+            let remedy = "has no summary.parquet; a folder of results is made by `laggard run SCENARIO --out FOLDER`, or `sweep`";
+            return Err(Error::Invalid(format!("{}: {remedy}", path.display())));
         }
         let mut reader = ParquetReader::new(open(&summary)?);
         let pairs = reader.get_metadata().map_err(|error| refuse(&summary, error))?.key_value_metadata().clone();

@@ -222,8 +222,7 @@ fn shade(share: f64) -> RGBColor {
 }
 
 fn joint(area: &Area, title: &str, figure: &Joint) -> Drawn {
-    let side = |from: usize| ends(figure.cells.iter().flat_map(move |cell| [cell[from], cell[from + 1]]));
-    let ((left, right), (low, high)) = (side(0), side(2));
+    let [[left, right], [low, high]] = figure.shown;
     let (left, right) = (left - WHOLE, right - WHOLE);
     let most = ends(figure.cells.iter().map(|cell| cell[4])).1;
     let area = &head(area, title, &[])?;
@@ -235,9 +234,11 @@ fn joint(area: &Area, title: &str, figure: &Joint) -> Drawn {
     let cell = |cell: &[f64; 5]| {
         // Equal factors are equal steps, so that rare cells are seen.
         let share = (cell[4] + 1.0).ln() / (most + 1.0).ln();
-        Rectangle::new([(cell[0] - WHOLE, cell[2]), (cell[1] - WHOLE, cell[3])], shade(share).filled())
+        let corner = ((cell[1] - WHOLE).min(right), cell[3].min(high));
+        Rectangle::new([(cell[0] - WHOLE, cell[2]), corner], shade(share).filled())
     };
-    chart.draw_series(figure.cells.iter().map(cell))?;
+    let inside = figure.cells.iter().filter(|cell| cell[0] - WHOLE < right && cell[2] < high);
+    chart.draw_series(inside.map(cell))?;
     let [x, y] = [figure.medians[0] - WHOLE, figure.medians[1]];
     let style = BLACK.mix(0.6).stroke_width(1);
     chart.draw_series(DashedLineSeries::new([(x, low), (x, high)], 5, 4, style))?;

@@ -15,6 +15,8 @@ mod optimisers;
 mod participation;
 mod predictions;
 mod protocols;
+#[cfg(feature = "parquet")]
+mod reports;
 mod results;
 mod scenarios;
 mod shards;

@@ -102,20 +102,32 @@ pub fn joint(table: &Table, runs: &[f64]) -> Option<Figure> {
         same
     });
     let medians = [median(&cells, 0)?, median(&cells, 2)?];
+    let shown = [shown(&along(&cells, 0))?, shown(&along(&cells, 2))?];
     let note = format!(
-        "Where versions and seconds disagree on how stale a gradient was. Dashed: the medians; upper left: old, with few versions; lower right: young, \
-         with many. Of two gradients, the one that is staler in versions is fresher in seconds for {} of the pairs.",
+        "Where versions and seconds disagree on how stale a gradient was. Dashed: the medians; upper left: old, with few \
+         versions; lower right: young, with many. Of two gradients, the one that is staler in versions is fresher in seconds for {} of the pairs.",
         percent(discordant(&cells))
     );
-    let drawing =
-        Drawing::Joint(Joint { x: Axis::new("lag in versions"), y: Axis::new("lag in seconds"), cells, medians });
+    let drawing = Drawing::Joint(Joint {
+        x: Axis::new("lag in versions"),
+        y: Axis::new("lag in seconds"),
+        cells,
+        medians,
+        shown,
+    });
     Some(Figure { name: "lag_joint".to_owned(), title: "Versions beside seconds".to_owned(), note, drawing })
+}
+
+/// The cells as bins along the side that begins at `place`, in ascending order.
+fn along(cells: &[[f64; 5]], place: usize) -> Vec<Bin> {
+    let mut along: Vec<Bin> = cells.iter().map(|cell| (cell[place], cell[place + 1], cell[4])).collect();
+    along.sort_by(|a, b| a.0.total_cmp(&b.0));
+    along
 }
 
 /// The middle of the cell in which the median lies, along the side that begins at `place`.
 fn median(cells: &[[f64; 5]], place: usize) -> Option<f64> {
-    let mut along: Vec<(f64, f64, f64)> = cells.iter().map(|cell| (cell[place], cell[place + 1], cell[4])).collect();
-    along.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let along = along(cells, place);
     let half = along.iter().map(|cell| cell.2).sum::<f64>() / 2.0;
     let mut below = 0.0;
     let middle = along.iter().find(|cell| {

@@ -117,6 +117,8 @@ pub struct Joint {
     pub cells: Vec<[f64; 5]>,
     /// The medians.
     pub medians: [f64; 2],
+    /// What is drawn of either side: all but the rarest.
+    pub shown: [[f64; 2]; 2],
 }
 
 /// Bars made of parts, from left to right.

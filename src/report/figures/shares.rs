@@ -58,6 +58,9 @@ pub fn times(summary: &Table, runs: &[f64]) -> Option<Figure> {
     )
 }
 
+/// Parts that are no more than this of the whole are rounding.
+const ROUNDING: f64 = 1e-9;
+
 /// A figure without the parts that are nowhere; none without bars.
 fn stacked(
     name: &str,
@@ -67,7 +70,9 @@ fn stacked(
     parts: &[&str],
     bars: Vec<(String, Vec<f64>)>,
 ) -> Option<Figure> {
-    let used: Vec<usize> = (0..parts.len()).filter(|&part| bars.iter().any(|(_, bar)| bar[part] > 0.0)).collect();
+    let used: Vec<usize> = (0..parts.len())
+        .filter(|&part| bars.iter().any(|(_, bar)| bar[part] > ROUNDING * bar.iter().sum::<f64>()))
+        .collect();
     let pick = |bar: Vec<f64>| used.iter().map(|&part| bar[part]).collect::<Vec<f64>>();
     let stacked = Stacked {
         x: Axis::new(label),

@@ -182,10 +182,9 @@ function histogram(figure) {
 function joint(figure) {
   const { x, y, cells, medians } = figure.drawing;
   const most = Math.max(...cells.map((cell) => cell[4]));
-  const range = (from) => [Math.min(...cells.map((cell) => cell[from])), Math.max(...cells.map((cell) => cell[from + 1]))];
   // Versions are whole numbers: those from 3 until 4 are drawn around 3.
   const aside = 0.5;
-  const [along, up] = [range(0).map((end) => end - aside), range(2)];
+  const [along, up] = [figure.drawing.shown[0].map((end) => end - aside), figure.drawing.shown[1]];
   const data = [along, up];
   const readout = make("output", { class: "readout", "aria-live": "polite" });
   const total = cells.reduce((sum, cell) => sum + cell[4], 0);
@@ -200,10 +199,14 @@ function joint(figure) {
     const [low, high, line] = [ink("low"), ink("high"), ink("ink")];
     const paint = (chart) => {
       const { ctx } = chart;
+      const { left, top, width, height } = chart.bbox;
       ctx.save();
-      for (const [left, right, bottom, top, count] of cells) {
-        const [x0, x1] = [chart.valToPos(left - aside, "x", true), chart.valToPos(right - aside, "x", true)];
-        const [y0, y1] = [chart.valToPos(bottom, "y", true), chart.valToPos(top, "y", true)];
+      ctx.beginPath();
+      ctx.rect(left, top, width, height);
+      ctx.clip();
+      for (const [from, until, bottom, upper, count] of cells) {
+        const [x0, x1] = [chart.valToPos(from - aside, "x", true), chart.valToPos(until - aside, "x", true)];
+        const [y0, y1] = [chart.valToPos(bottom, "y", true), chart.valToPos(upper, "y", true)];
         const share = Math.log1p(count) / Math.log1p(most);
         ctx.fillStyle = low;
         ctx.fillRect(x0, y1, x1 - x0, y0 - y1);
@@ -215,7 +218,6 @@ function joint(figure) {
       ctx.strokeStyle = line;
       ctx.setLineDash([5, 4]);
       ctx.beginPath();
-      const { left, top, width, height } = chart.bbox;
       const [mx, my] = [chart.valToPos(medians[0] - aside, "x", true), chart.valToPos(medians[1], "y", true)];
       ctx.moveTo(mx, top);
       ctx.lineTo(mx, top + height);
