@@ -4,7 +4,6 @@ use super::figures::{Axis, Curves, Drawing, Figure, Grid, Group, Histogram, Join
 use super::number::figure as number;
 use crate::error::{Error, Result};
 use plotters::coord::Shift;
-use plotters::coord::combinators::LogCoord;
 use plotters::coord::ranged1d::{KeyPointHint, Ranged, ValueFormatter};
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
@@ -97,7 +96,7 @@ impl Ranged for Scale<'_> {
             return (0..self.axis.names.len()).map(|place| place as f64).collect();
         }
         match self.axis.log {
-            true => LogCoord::<f64>::from((self.low..self.high).log_scale()).key_points(hint),
+            true => decades(self.low, self.high).into_iter().filter(inside).collect(),
             false => RangedCoordf64::from(self.low..self.high).key_points(hint),
         }
     }
@@ -105,6 +104,15 @@ impl Ranged for Scale<'_> {
     fn range(&self) -> Range<f64> {
         self.low..self.high
     }
+}
+
+/// Powers of ten between two numbers above 0, about eight at most; of few decades 1, 2 and 5 in each.
+fn decades(low: f64, high: f64) -> Vec<f64> {
+    let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
+    let every = ((last - first) / 8).max(1);
+    let within: &[f64] = if last - first <= 3 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+    let powers = (first..=last).filter(|power| power.rem_euclid(every) == 0);
+    powers.flat_map(|power| within.iter().map(move |factor| factor * 10f64.powi(power))).collect()
 }
 
 impl ValueFormatter<f64> for Scale<'_> {
@@ -285,7 +293,9 @@ fn stacked(area: &Area, title: &str, figure: &Stacked) -> Drawn {
 
 fn grid(area: &Area, title: &str, figure: &Grid) -> Drawn {
     let (columns, rows) = (figure.x.names.len(), figure.y.names.len());
-    let (low, high) = ends(figure.rows.iter().flatten().flatten().copied());
+    // Nothing has no logarithm: it is as light as the least.
+    let drawn = |value: f64| if figure.log { value.ln() } else { value };
+    let (low, high) = ends(figure.rows.iter().flatten().flatten().map(|value| drawn(*value)));
     let area = &head(area, title, &[])?;
     let mut chart = builder(area, 20 + room_for(figure.y.names.iter()))
         .build_cartesian_2d(0.0..columns as f64, 0.0..rows as f64)?;
@@ -302,7 +312,7 @@ fn grid(area: &Area, title: &str, figure: &Grid) -> Drawn {
         values.iter().enumerate().filter_map(move |(column, value)| Some((row, column, (*value)?)))
     });
     for (row, column, value) in all {
-        let share = if high > low { (value - low) / (high - low) } else { 0.5 };
+        let share = if high > low { ((drawn(value) - low) / (high - low)).max(0.0) } else { 0.5 };
         let (left, foot) = (column as f64, (rows - 1 - row) as f64);
         let square = Rectangle::new([(left, foot), (left + 1.0, foot + 1.0)], shade(share).filled());
         chart.draw_series(std::iter::once(square))?;

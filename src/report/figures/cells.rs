@@ -1,6 +1,6 @@
 //! The figures of a sweep: a number with its interval for every combination.
 
-use super::{Axis, Curve, Curves, Drawing, Figure, Grid};
+use super::{Axis, Curve, Curves, Drawing, Figure, Grid, are_wide};
 use crate::output::Table;
 use serde::Serialize;
 
@@ -107,7 +107,12 @@ impl Cells {
             curve.lower.push(value[1]);
             curve.upper.push(value[2]);
         }
-        let curves = curves.into_iter().map(|(_, curve)| curve).collect();
+        let mut curves: Vec<Curve> = curves.into_iter().map(|(_, curve)| curve).collect();
+        let log = are_wide(curves.iter().flat_map(|curve| &curve.y).flatten().copied());
+        if log {
+            let ends = curves.iter_mut().flat_map(|curve| [&mut curve.y, &mut curve.lower, &mut curve.upper]);
+            ends.flatten().for_each(|value| *value = value.filter(|value| *value > 0.0));
+        }
         let figure = |kind: &str, title: String, drawing: Drawing| Figure {
             name: format!("{name}_{kind}"),
             title,
@@ -115,7 +120,7 @@ impl Cells {
             drawing,
         };
         let axis = self.axes[x].name.clone();
-        let lines = Curves { x: along, y: Axis::new(name.clone()), curves, points: false };
+        let lines = Curves { x: along, y: Axis { log, ..Axis::new(name.clone()) }, curves, points: false };
         let mut all = vec![figure("curves", format!("{name} against {axis}"), Drawing::Curves(lines))];
         if let Some(by) = by {
             let title = format!("{name} over {axis} and {}", self.axes[by].name);
@@ -134,7 +139,8 @@ impl Cells {
         }
         let names =
             |axis: usize| Axis { names: self.axes[axis].labels.clone(), ..Axis::new(self.axes[axis].name.clone()) };
-        Grid { x: names(x), y: names(by), label: self.quantities[quantity].clone(), rows }
+        let log = are_wide(rows.iter().flatten().flatten().copied());
+        Grid { x: names(x), y: names(by), label: self.quantities[quantity].clone(), log, rows }
     }
 
     /// With numbers where all labels are, else with names; with equal factors where numbers are.

@@ -141,6 +141,8 @@ pub struct Grid {
     pub y: Axis,
     /// What the numbers are.
     pub label: String,
+    /// Whether equal steps of shade are equal factors.
+    pub log: bool,
     /// Row by row.
     pub rows: Vec<Vec<Option<f64>>>,
 }
@@ -188,6 +190,13 @@ impl Axis {
     pub fn new(label: impl Into<String>) -> Axis {
         Axis { label: label.into(), log: false, names: Vec::new(), ticks: Vec::new() }
     }
+}
+
+/// Whether figures that are never below 0 lie so far apart that only factors tell.
+fn are_wide(values: impl Iterator<Item = f64> + Clone) -> bool {
+    const WIDE: f64 = 1000.0;
+    let least = values.clone().filter(|value| *value > 0.0).fold(f64::INFINITY, f64::min);
+    values.clone().all(|value| value >= 0.0) && values.fold(0.0, f64::max) > WIDE * least
 }
 
 /// The rows of a table that are of some runs.

@@ -74,12 +74,27 @@ function axisOf(axis, side) {
     style.values = (_, splits) => splits.map(say);
     style.filter = (_, splits) => splits;
   } else if (axis.log) {
-    style.values = (_, splits) => splits.map((value) => (value === null ? null : say(value)));
+    style.splits = (_, __, low, high) => decades(low, high);
+    style.filter = (_, splits) => splits;
+    style.values = (_, splits) => splits.map(say);
+    style.size = 68;
   } else if (side === "y") {
     style.values = (_, splits) => splits.map(say);
     style.size = 68;
   }
   return style;
+}
+
+/** Powers of ten between two numbers above 0, about eight at most; of few decades 1, 2 and 5 in each. */
+function decades(low, high) {
+  const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
+  const every = Math.max(1, Math.floor((last - first) / 8));
+  const within = last - first <= 3 ? [1, 2, 5] : [1];
+  const marks = [];
+  for (let power = first; power <= last; power += 1) {
+    if (power % every === 0) marks.push(...within.map((factor) => factor * 10 ** power));
+  }
+  return marks.filter((mark) => mark >= low && mark <= high);
 }
 
 /** A chart that fits its place, is redrawn when the theme changes, and whose cursor goes by arrow keys. */
@@ -249,12 +264,13 @@ function stacked(figure) {
 }
 
 function grid(figure) {
-  const { x, y, label, rows } = figure.drawing;
-  const all = rows.flat().filter((value) => value !== null);
+  const { x, y, label, log, rows } = figure.drawing;
+  const drawn = (value) => (log ? Math.log(value) : value);
+  const all = rows.flat().filter((value) => value !== null).map(drawn).filter(Number.isFinite);
   const [low, high] = [Math.min(...all), Math.max(...all)];
   const cell = (value) => {
     if (value === null) return make("td", { class: "none" }, "–");
-    const share = high > low ? (value - low) / (high - low) : 0.5;
+    const share = high > low ? Math.max(0, (drawn(value) - low) / (high - low)) : 0.5;
     const text = share > 0.5 ? "light-dark(#fff, #10151b)" : "var(--ink)";
     return make("td", { style: `background: color-mix(in oklab, var(--high) ${(100 * share).toFixed(1)}%, var(--low)); color: ${text}` }, say(value));
   };
@@ -340,6 +356,13 @@ function cellAt(places) {
   return report.cells.places.findIndex((own) => own.every((place, axis) => place === places[axis]));
 }
 
+/** Whether figures that are never below 0 lie so far apart that only factors tell. */
+function areWide(values) {
+  const known = values.filter((value) => value !== null);
+  const least = Math.min(...known.filter((value) => value > 0));
+  return known.every((value) => value >= 0) && Math.max(...known) > 1000 * least;
+}
+
 function sweepFigures() {
   const { axes, figures, quantities } = report.cells;
   const { quantity, x, by, fixed } = chosen;
@@ -353,19 +376,21 @@ function sweepFigures() {
     return (cell >= 0 && figures[cell][quantity]) || [null, null, null];
   };
   const rows = by >= 0 ? axes[by].labels : [label];
+  const means = rows.map((_, row) => axes[x].labels.map((_, at) => value(at, row)[0]));
+  const log = areWide(means.flat());
   const curve = (name, row) => {
     const values = axes[x].labels.map((_, at) => value(at, row));
-    const column = (end) => values.map((triple) => triple[end]);
+    const column = (end) => values.map((triple) => (log && triple[end] <= 0 ? null : triple[end]));
     return { name: by >= 0 ? `${axes[by].name} ${name}` : name, x: numbers ?? axes[x].labels.map((_, at) => at), y: column(0), lower: column(1), upper: column(2) };
   };
-  const y = { label, log: false, names: [], ticks: [] };
+  const y = { label, log, names: [], ticks: [] };
   const rest = axes.map((axis, place) => [axis, place]).filter(([, place]) => place !== x && place !== by);
   const where = rest.map(([axis, place]) => `${axis.name} ${axis.labels[fixed[place]]}`).join(", ");
   const note = `Means over repeats, with ${100 * report.level} % intervals as bands${where ? `; ${where}` : ""}.`;
   const lines = { name: "sweep_curves", title: `${label} against ${axes[x].name}`, note, drawing: { kind: "curves", x: sweepAxis(axes[x]), y, curves: rows.map(curve), points: false } };
   if (by < 0) return [lines];
   const names = (axis) => ({ label: axes[axis].name, log: false, names: axes[axis].labels, ticks: [] });
-  const map = { kind: "grid", x: names(x), y: names(by), label, rows: rows.map((_, row) => axes[x].labels.map((_, at) => value(at, row)[0])) };
+  const map = { kind: "grid", x: names(x), y: names(by), label, log, rows: means };
   return [lines, { name: "sweep_grid", title: `${label} over ${axes[x].name} and ${axes[by].name}`, note: "Means over repeats.", drawing: map }];
 }
 
