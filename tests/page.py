@@ -58,8 +58,11 @@ def check_figures(folder, part, runs):
     if joint is not None:
         cells = figures["lag_joint"]["drawing"]["cells"]
         near(sum(cell[4] for cell in cells), joint["count"].sum(), 0)
-        weight = sum(cell[0] * cell[2] * cell[4] for cell in cells)
-        near(weight, (joint["versions_lower"] * joint["seconds_lower"] * joint["count"]).sum(), 1e-5)
+        # Cells are taken together, never split: left of and below each of their corners as many lie.
+        for _, right, _, top, _ in cells:
+            found = sum(cell[4] for cell in cells if cell[1] <= right and cell[3] <= top)
+            below = (pl.col("versions_upper") <= right * (1 + 1e-6)) & (pl.col("seconds_upper") <= top * (1 + 1e-6))
+            near(found, joint.filter(below)["count"].sum(), 0)
     causes = of_runs(folder, "lag_causes", runs)
     if causes is not None:
         total = sum(sum(lengths) for _, lengths in figures["lag_causes"]["drawing"]["bars"])
@@ -129,7 +132,10 @@ def check_sweep(page, folder):
         own = cells.filter(pl.col("quantity") == quantity)
         drawn = page.evaluate("laggard.charts.get('sweep_curves').data.slice(1)")
         lowest = [column[0] for column in drawn if column and column[0] is not None]
-        first = own.filter(pl.col(f"axis_{axes[0]}") == own[f"axis_{axes[0]}"][0])
+        # All other axes but that of the lines stand at their first label.
+        still = [f"axis_{axis}" for place, axis in enumerate(axes) if place != 1]
+        first = own.filter(pl.all_horizontal(pl.col(axis) == own[axis][0] for axis in still))
+        assert first.height == (own[f"axis_{axes[1]}"].n_unique() if len(axes) > 1 else 1)
         for mean in first["mean"]:
             assert any(abs(mean - value) <= 1e-5 * max(1e-9, abs(mean)) for value in lowest), (quantity, mean)
         if len(axes) > 1:

@@ -39,8 +39,8 @@ pub struct Options {
 
 /// A page of more combinations would be too large to read, and to send.
 const MOST_PARTS: usize = 200;
-/// With so many combinations, each is drawn with less.
-const MANY_PARTS: usize = 4;
+/// Points of the lines of all combinations: where there are many, each is drawn with less, so that a page of a hundred is below a mebibyte.
+const POINTS: usize = 1500;
 
 /// What was read.
 struct Read {
@@ -75,13 +75,13 @@ fn read(folder: &Path) -> Result<Read> {
     };
     let cells = results.table("cells.parquet")?.map(|table| Cells::read(&table));
     let tuned = results.table("tune.parquet")?;
-    let runs: Vec<f64> = tables.summary.numbers("run").into_iter().flatten().collect();
+    let runs: Vec<f64> = tables.summary.numbers("run").iter().flatten().copied().collect();
     let parts = match &cells {
         None => vec![("the run".to_owned(), runs)],
         Some(cells) => {
             let of = tables.summary.numbers("cell");
             let mut own: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
-            runs.iter().zip(&of).for_each(|(run, cell)| own.entry(cell.unwrap_or(0.0) as u64).or_default().push(*run));
+            runs.iter().zip(&*of).for_each(|(run, cell)| own.entry(cell.unwrap_or(0.0) as u64).or_default().push(*run));
             let named = cells.numbers.iter().enumerate();
             named.map(|(place, number)| (cells.name(place), own.remove(number).unwrap_or_default())).collect()
         }
@@ -91,7 +91,7 @@ fn read(folder: &Path) -> Result<Read> {
 
 impl Read {
     fn figures(&self, runs: &[f64]) -> Vec<Figure> {
-        let points = if self.parts.len() > MANY_PARTS { 30 } else { 80 };
+        let points = (POINTS / self.parts.len().max(1)).clamp(16, 80);
         figures(&self.tables, runs, Detail { points, level: LEVEL })
     }
 
@@ -227,7 +227,7 @@ fn facts(read: &Read) -> Vec<(String, String)> {
         facts.push(("runs".to_owned(), summary.rows().to_string()));
     }
     let range = |name: &str| {
-        let values: Vec<f64> = summary.numbers(name).into_iter().flatten().collect();
+        let values: Vec<f64> = summary.numbers(name).iter().flatten().copied().collect();
         let (low, high) = (values.iter().copied().reduce(f64::min)?, values.iter().copied().reduce(f64::max)?);
         Some(if low == high { number(low) } else { format!("{} to {}", number(low), number(high)) })
     };

@@ -111,13 +111,13 @@ impl Table {
     }
 
     /// The values of a column of numbers; none of one that is not there, or of text.
-    pub fn numbers(&self, name: &str) -> Vec<Option<f64>> {
+    pub fn numbers(&self, name: &str) -> Cow<'_, [Option<f64>]> {
         match self.values(name) {
             Some(Values::Whole(values)) => values.iter().map(|&value| Some(value as f64)).collect(),
             Some(Values::Signed(values)) => values.iter().map(|&value| Some(value as f64)).collect(),
             Some(Values::MaybeWhole(values)) => values.iter().map(|value| value.map(|value| value as f64)).collect(),
-            Some(Values::Number(values)) => values.clone(),
-            Some(Values::Text(_)) | None => Vec::new(),
+            Some(Values::Number(values)) => values.into(),
+            Some(Values::Text(_)) | None => Cow::default(),
         }
     }
 

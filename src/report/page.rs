@@ -68,11 +68,12 @@ pub fn page(page: &Page) -> Result<String> {
 fn rounded(value: Value) -> Value {
     match value {
         Value::Number(number) => {
-            let short = number
-                .as_f64()
-                .filter(|value| value.fract() != 0.0)
-                .and_then(|value| format!("{value:.6e}").parse().ok());
-            short.and_then(Number::from_f64).map_or(Value::Number(number), Value::Number)
+            let Some(value) = number.as_f64() else { return Value::Number(number) };
+            if value.fract() == 0.0 && value.abs() < 1e15 {
+                return Value::from(value as i64);
+            }
+            let short = format!("{value:.6e}").parse().ok().and_then(Number::from_f64);
+            Value::Number(short.unwrap_or(number))
         }
         Value::Array(values) => Value::Array(values.into_iter().map(rounded).collect()),
         Value::Object(parts) => Value::Object(parts.into_iter().map(|(name, part)| (name, rounded(part))).collect()),

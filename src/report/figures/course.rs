@@ -39,7 +39,7 @@ fn loss(table: &Table, runs: &[f64], detail: Detail, column: &str, name: &str, l
 
 /// How far apart the greatest and the least must be for a logarithmic axis.
 const WIDE: f64 = 30.0;
-/// Less than this part of the greatest loss is rounding, and is not drawn.
+/// Less than this part of the first loss is rounding, and is not drawn.
 const NOTHING: f64 = 1e-16;
 
 fn greatest(curve: &Curve) -> f64 {
@@ -53,7 +53,7 @@ fn is_wide(curve: &Curve) -> bool {
 
 /// As a logarithmic axis can show it: without what is not above 0, and an interval that reaches below the least mean ends there.
 fn without_zeros(curve: Curve) -> Curve {
-    let nothing = NOTHING * greatest(&curve);
+    let nothing = NOTHING * curve.y.iter().flatten().copied().find(|loss| *loss > 0.0).unwrap_or(0.0);
     let drawn = |value: &f64| *value > nothing;
     let end = curve.y.iter().rposition(|value| value.is_some_and(|value| drawn(&value))).map_or(0, |last| last + 1);
     let foot = curve.y.iter().flatten().copied().filter(drawn).fold(f64::INFINITY, f64::min);

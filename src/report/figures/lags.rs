@@ -88,19 +88,12 @@ fn group(name: String, bins: Vec<Bin>, width: f64) -> Group {
 }
 
 /// Lags in versions beside those in seconds, and where the two disagree.
-pub fn joint(table: &Table, runs: &[f64]) -> Option<Figure> {
+pub fn joint(table: &Table, runs: &[f64], detail: Detail) -> Option<Figure> {
     let rows = rows_of(table, runs);
     let names = ["versions_lower", "versions_upper", "seconds_lower", "seconds_upper", "count"];
     let columns = names.map(|name| column(table, name, &rows));
     let mut cells: Vec<[f64; 5]> = (0..rows.len()).map(|row| columns.each_ref().map(|column| column[row])).collect();
-    cells.sort_by(|a, b| a[0].total_cmp(&b[0]).then(a[2].total_cmp(&b[2])));
-    cells.dedup_by(|next, cell| {
-        let same = next[..4] == cell[..4];
-        if same {
-            cell[4] += next[4];
-        }
-        same
-    });
+    unite(&mut cells);
     let medians = [median(&cells, 0)?, median(&cells, 2)?];
     let shown = [shown(&along(&cells, 0))?, shown(&along(&cells, 2))?];
     let note = format!(
@@ -108,6 +101,8 @@ pub fn joint(table: &Table, runs: &[f64]) -> Option<Figure> {
          versions; lower right: young, with many. Of two gradients, the one that is staler in versions is fresher in seconds for {} of the pairs.",
         percent(discordant(&cells))
     );
+    [0, 2].into_iter().for_each(|side| coarsen(&mut cells, side, detail.points / 2));
+    unite(&mut cells);
     let drawing = Drawing::Joint(Joint {
         x: Axis::new("lag in versions"),
         y: Axis::new("lag in seconds"),
@@ -116,6 +111,31 @@ pub fn joint(table: &Table, runs: &[f64]) -> Option<Figure> {
         shown,
     });
     Some(Figure { name: "lag_joint".to_owned(), title: "Versions beside seconds".to_owned(), note, drawing })
+}
+
+/// Sorts cells by columns, and takes those at the same place together.
+fn unite(cells: &mut Vec<[f64; 5]>) {
+    cells.sort_by(|a, b| a[0].total_cmp(&b[0]).then(a[2].total_cmp(&b[2])));
+    cells.dedup_by(|next, cell| {
+        let same = next[0] == cell[0] && next[2] == cell[2];
+        if same {
+            cell[4] += next[4];
+        }
+        same
+    });
+}
+
+/// Makes cells wider along the side that begins at `place`, so that there are at most so many.
+fn coarsen(cells: &mut [[f64; 5]], place: usize, most: usize) {
+    let mut edges: Vec<[f64; 2]> = cells.iter().map(|cell| [cell[place], cell[place + 1]]).collect();
+    edges.sort_by(|a, b| a[0].total_cmp(&b[0]));
+    edges.dedup();
+    let together = edges.len().div_ceil(most.max(1));
+    for cell in cells {
+        let at = edges.partition_point(|edge| edge[0] < cell[place]) / together * together;
+        let last = edges[(at + together).min(edges.len()) - 1];
+        [cell[place], cell[place + 1]] = [edges[at][0], last[1]];
+    }
 }
 
 /// The cells as bins along the side that begins at `place`, in ascending order.

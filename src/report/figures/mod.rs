@@ -176,7 +176,7 @@ pub struct Detail {
 /// All pictures of some runs, which are repeats of one another.
 pub fn figures(tables: &Tables, runs: &[f64], detail: Detail) -> Vec<Figure> {
     let mut all = lags::histograms(&tables.histogram, runs, detail);
-    all.extend(lags::joint(&tables.joint, runs));
+    all.extend(lags::joint(&tables.joint, runs, detail));
     all.extend(course::losses(&tables.trajectory, runs, detail));
     all.extend(shares::participation(&tables.participation, runs, detail));
     all.extend(shares::causes(&tables.causes, runs));
@@ -199,10 +199,11 @@ fn are_wide(values: impl Iterator<Item = f64> + Clone) -> bool {
     values.clone().all(|value| value >= 0.0) && values.fold(0.0, f64::max) > WIDE * least
 }
 
-/// The rows of a table that are of some runs.
+/// The rows of a table that are of some runs. Runs stand one after the other in it.
 fn rows_of(table: &Table, runs: &[f64]) -> Vec<usize> {
     let number = table.numbers("run");
-    (0..number.len()).filter(|&row| number[row].is_some_and(|run| runs.contains(&run))).collect()
+    let before = |run: f64| number.partition_point(|known| known.is_some_and(|known| known < run));
+    runs.iter().flat_map(|&run| before(run)..before(run + 1.0)).collect()
 }
 
 /// What stands in a column of those rows, 0 for what is missing.
