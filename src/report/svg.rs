@@ -260,7 +260,7 @@ fn middle<'a>(value: f64, names: impl Fn(usize) -> Option<&'a String>) -> String
     let here = place > -1e-6 && (place - place.round()).abs() < 1e-6;
     let name = here.then(|| names(place.round() as usize)).flatten();
     // Not too near to the axis.
-    name.map(|name| format!("{name} ")).unwrap_or_default()
+    name.map(|name| format!("{name}\u{a0}")).unwrap_or_default()
 }
 
 /// Room for the longest of some names, at the left.
