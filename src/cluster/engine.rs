@@ -57,6 +57,8 @@ pub struct Simulation {
     shards: Option<Box<Shards>>,
     /// Whether there is neither.
     is_plain: bool,
+    /// If a step is no more than that: curvature, minimum and learning rate.
+    parabola: Option<[f64; 3]>,
     /// Events since the clock last moved, counted in slices.
     standing: u64,
     /// Gradients that came to nothing since the last step.
@@ -97,6 +99,7 @@ impl Simulation {
             flow: None,
             shards: None,
             is_plain,
+            parabola: model.parabola(),
             standing: 0,
             in_vain: 0,
             restores: 0,
@@ -336,9 +339,9 @@ impl Simulation {
     fn schedule_arrival(&mut self, number: u32) -> Result<()> {
         let worker = &mut self.workers[number as usize];
         worker.read = self.now;
-        let arrival = worker.draw_delays(&mut self.model.delays).ok_or_else(|| {
-            errors::clock_ended(&format!("worker {number}"), &format!("workers.{}", worker.class), self.now)
-        })?;
+        let Some(arrival) = worker.draw_delays(&mut self.model.delays) else {
+            return Err(beyond_the_clock(number, worker.class, self.now));
+        };
         self.ledger.start(&mut worker.tally);
         self.queue.schedule(number, arrival, ARRIVAL_OR_STEP);
         Ok(())
@@ -448,6 +451,11 @@ impl Simulation {
     #[inline(always)]
     fn step(&mut self, gradient: &Gradient, inspected: bool) -> bool {
         let worker = &self.workers[gradient.worker as usize];
+        if let (Some([curvature, minimum, rate]), false) = (self.parabola, inspected) {
+            let update = curvature * (self.snapshots.get(worker.slot)[0] - minimum) * gradient.weight * rate;
+            self.snapshots.release(worker.slot);
+            return self.snapshots.step(&[update]);
+        }
         let read = self.snapshots.get(worker.slot);
         let random = || worker.noise().draw(gradient.index);
         let class = gradient.class as usize;
@@ -488,6 +496,12 @@ impl Simulation {
         };
         observer.inspect(gradient, &step)
     }
+}
+
+#[cold]
+#[inline(never)]
+fn beyond_the_clock(number: u32, class: u32, now: Time) -> Error {
+    errors::clock_ended(&format!("worker {number}"), &format!("workers.{class}"), now)
 }
 
 #[cold]

@@ -257,6 +257,14 @@ pub struct Model {
 }
 
 impl Model {
+    /// Curvature, minimum and learning rate, if a step is no more than that of a parabola by plain SGD with exact gradients: the engine then has no
+    /// need of calls that are found out as the program runs, which would be most of such a step.
+    pub fn parabola(&self) -> Option<[f64; 3]> {
+        let (curvature, minimum) = self.objective.parabola()?;
+        let is_exact = matches!(self.noise, NoiseSource::Silent);
+        is_exact.then(|| self.optimiser.plain_rate()).flatten().map(|rate| [curvature, minimum, rate])
+    }
+
     /// Whether gradients never wait at the server, and nothing ever interrupts a worker: each is then a single event.
     pub fn is_plain(&self) -> bool {
         let member = |member: &Member| member.request == DelayId::NONE && member.gives_up.is_none();

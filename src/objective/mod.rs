@@ -37,6 +37,12 @@ pub trait Objective: std::fmt::Debug + Send + Sync {
         self.gradient(w, gradient);
     }
 
+    /// The curvature a and the minimum b if f(w) = a (w − b)² / 2, with one parameter and the same for all classes: then a step is so little
+    /// work that asking for it would be most of it.
+    fn parabola(&self) -> Option<(f64, f64)> {
+        None
+    }
+
     /// A point where f is least, if it is known.
     fn minimiser(&self) -> Option<&[f64]>;
 

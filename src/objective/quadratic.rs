@@ -81,6 +81,10 @@ impl Diagonal {
 }
 
 impl Objective for Diagonal {
+    fn parabola(&self) -> Option<(f64, f64)> {
+        if let ([a], [b]) = (&self.curvatures[..], &self.minimiser[..]) { Some((*a, *b)) } else { None }
+    }
+
     fn dimension(&self) -> usize {
         self.curvatures.len()
     }

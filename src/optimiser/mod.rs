@@ -303,6 +303,8 @@ pub struct Optimiser {
     /// Those that see each gradient of a step on its own, before they are added up.
     each: Vec<Box<dyn Transform>>,
     chain: Vec<Box<dyn Transform>>,
+    /// If it is nothing but SGD with a constant learning rate: that.
+    plain_rate: Option<f64>,
 }
 
 impl Optimiser {
@@ -313,7 +315,11 @@ impl Optimiser {
     pub fn new(chain: &[Spec], dimension: usize) -> Result<Optimiser> {
         let with_rate: Vec<&str> = chain.iter().filter(|spec| spec.learning_rate().is_some()).map(Spec::name).collect();
         match with_rate.as_slice() {
-            [_] => Ok(Optimiser { each: Vec::new(), chain: chain.iter().map(|spec| spec.build(dimension)).collect() }),
+            [_] => Ok(Optimiser {
+                each: Vec::new(),
+                chain: chain.iter().map(|spec| spec.build(dimension)).collect(),
+                plain_rate: if let [Spec::Sgd { learning_rate }] = chain { Some(learning_rate.get()) } else { None },
+            }),
             [] => Err(Error::Invalid(
                 "the optimiser has no learning rate; add one of Sgd, HeavyBall, Nesterov, DelayedNesterov, AdaGrad, RmsProp, \
                  Adam, AdamW"
@@ -344,6 +350,11 @@ impl Optimiser {
         }
         optimiser.each = optimiser.chain.drain(..head).collect();
         Ok(optimiser)
+    }
+
+    /// The learning rate, if all that it does is to multiply by that.
+    pub fn plain_rate(&self) -> Option<f64> {
+        self.plain_rate
     }
 
     /// Turns one of several gradients into its part of the sum.

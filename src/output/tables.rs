@@ -2,7 +2,7 @@
 
 use super::table::{Column, Table, Values};
 use crate::cluster::{Books, CAUSES, FATES, Fate, Incident, Model, ShardFigures, Simulation};
-use crate::record::{Histogram, Lags, Point, Recording, Summary};
+use crate::record::{Bin, Histogram, Lags, Point, Recording, Summary};
 
 /// Every table of a run but that of single gradients.
 pub fn tables<S>(simulation: &Simulation, summary: &Summary, seen: &Recording<S>, classes: &[String]) -> Vec<Table> {
@@ -113,10 +113,13 @@ fn histogram_table(lags: &Lags, model: &Model, classes: &[String]) -> Table {
             count.push(bin.count);
             weight.push(bin.count as f64 * factor);
         }
-        let units =
-            [("versions", &class.versions, 1.0), ("seconds", &class.nanos, 1e9), ("clocks", &class.clocks, 1.0)];
-        for (unit, histogram, per_unit) in units {
-            for bin in histogram.histogram().bins() {
+        let units: [(&str, Vec<Bin>, f64); 3] = [
+            ("versions", class.versions.histogram().bins().collect(), 1.0),
+            ("seconds", class.nanos.histogram().bins().collect(), 1e9),
+            ("clocks", class.clocks.histogram().bins().collect(), 1.0),
+        ];
+        for (unit, bins, per_unit) in units {
+            for bin in bins {
                 class_of.push(name.clone());
                 unit_of.push(unit.to_owned());
                 lower.push(bin.lower as f64 / per_unit);
@@ -180,7 +183,7 @@ fn causes_table(lags: &Lags, classes: &[String]) -> Table {
 }
 
 /// A quantile over `total` values of which those not in the histogram are 0.
-fn quantile_with_zeros(histogram: &Histogram, total: u64, p: f64) -> Option<u64> {
+fn quantile_with_zeros<const PRECISION: u32>(histogram: &Histogram<PRECISION>, total: u64, p: f64) -> Option<u64> {
     let zeros = total - histogram.total();
     let rank = (p * total as f64).ceil();
     if total == 0 {

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 /// A histogram of `u64` values whose memory depends on their range alone, never on their number.
 ///
-/// Below 2^(precision+1) every value has a bin of its own. Above, each octave is cut into 2^precision bins of equal
-/// width, so that a bin is at most 2^−precision of its lower edge wide. The sum, and so the mean, is exact at any size.
+/// Below 2^(PRECISION+1) every value has a bin of its own. Above, each octave is cut into 2^PRECISION bins of equal
+/// width, so that a bin is at most 2^−PRECISION of its lower edge wide. The sum, and so the mean, is exact at any size.
 #[derive(Clone, Debug)]
-pub struct Histogram {
-    precision: u32,
+pub struct Histogram<const PRECISION: u32> {
     /// Narrow, so that more of them are near the processor; what no longer fits is in `spilled`.
     counts: Vec<u32>,
     spilled: BTreeMap<usize, u64>,
@@ -20,8 +19,8 @@ pub struct Histogram {
 
 /// A histogram that also knows the exact standard deviation and the exact greatest value.
 #[derive(Clone, Debug)]
-pub struct Moments {
-    histogram: Histogram,
+pub struct Moments<const PRECISION: u32> {
+    histogram: Histogram<PRECISION>,
     /// The first value without a bin of its own: squares of deviations from it stay small where the values are large and
     /// alike. [`NOTHING_YET`] before there is one.
     origin: u64,
@@ -76,29 +75,26 @@ pub fn edges(precision: u32, bin: usize) -> (u64, u64) {
     (lower << shift, (lower << shift) | ((1u64 << shift) - 1))
 }
 
-impl Histogram {
+impl<const PRECISION: u32> Histogram<PRECISION> {
     /// An empty histogram.
-    pub fn new(precision: u32) -> Histogram {
-        let bins = 2 << precision.min(6);
-        Histogram { precision, counts: vec![0; bins], spilled: BTreeMap::new(), excess: Vec::new(), sum: 0 }
+    pub fn new() -> Self {
+        let bins = 2 << PRECISION.min(6);
+        Histogram { counts: vec![0; bins], spilled: BTreeMap::new(), excess: Vec::new(), sum: 0 }
     }
 
     /// An empty histogram that knows the mean value of each bin, so that quantiles are those of equal values exactly.
-    pub fn with_means(precision: u32) -> Histogram {
-        let histogram = Histogram::new(precision);
+    pub fn with_means() -> Self {
+        let histogram = Self::new();
         Histogram { excess: vec![0; histogram.counts.len()], ..histogram }
     }
 
     /// The least value that has no bin of its own.
-    #[inline(always)]
-    fn limit(&self) -> u64 {
-        2 << self.precision
-    }
+    const LIMIT: u64 = 2 << PRECISION;
 
     /// Counts `value`.
     #[inline(always)]
     pub fn record(&mut self, value: u64) {
-        if value < self.limit() {
+        if value < Self::LIMIT {
             self.count_in(value as usize);
         } else {
             self.record_shared(value);
@@ -108,7 +104,7 @@ impl Histogram {
     /// Counts a value that has no bin of its own.
     #[inline(always)]
     fn record_shared(&mut self, value: u64) {
-        let (bin, excess) = shared_bin(self.precision, value);
+        let (bin, excess) = shared_bin(PRECISION, value);
         self.count_in(bin);
         self.sum += u128::from(value);
         if let Some(sum) = self.excess.get_mut(bin) {
@@ -151,9 +147,8 @@ impl Histogram {
         u64::from(self.counts[bin]) + spilled.copied().unwrap_or(0)
     }
 
-    /// Counts everything that `other`, of the same precision, has counted.
-    pub fn merge(&mut self, other: &Histogram) {
-        assert_eq!(self.precision, other.precision, "only histograms of one precision have the same bins");
+    /// Counts everything that `other` has counted.
+    pub fn merge(&mut self, other: &Self) {
         if other.counts.len() > self.counts.len() {
             self.grow(other.counts.len());
         }
@@ -171,7 +166,7 @@ impl Histogram {
 
     /// The values that have a bin of their own, with their counts.
     fn exact(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let bins = self.counts.len().min(self.limit() as usize);
+        let bins = self.counts.len().min(Self::LIMIT as usize);
         (0..bins).map(|bin| (bin as u64, self.count(bin))).filter(|(_, count)| *count > 0)
     }
 
@@ -206,7 +201,7 @@ impl Histogram {
 
     /// The mean of the values in bin number `bin`, rounded down; the middle of the bin, if that is not known.
     fn typical(&self, bin: usize) -> u64 {
-        let (lower, upper) = edges(self.precision, bin);
+        let (lower, upper) = edges(PRECISION, bin);
         match self.excess.get(bin) {
             Some(&excess) if excess < u64::MAX => lower + excess / self.count(bin).max(1),
             _ => lower + (upper - lower) / 2,
@@ -216,22 +211,22 @@ impl Histogram {
     /// The bins that are not empty, in ascending order.
     pub fn bins(&self) -> impl Iterator<Item = Bin> + '_ {
         (0..self.counts.len()).filter(|&bin| self.count(bin) > 0).map(|bin| {
-            let (lower, upper) = edges(self.precision, bin);
+            let (lower, upper) = edges(PRECISION, bin);
             Bin { lower, upper, count: self.count(bin), typical: self.typical(bin) }
         })
     }
 }
 
-impl Moments {
+impl<const PRECISION: u32> Moments<PRECISION> {
     /// Of an empty histogram.
-    pub fn new(histogram: Histogram) -> Moments {
+    pub fn new(histogram: Histogram<PRECISION>) -> Self {
         Moments { histogram, origin: NOTHING_YET, squares: 0, overflown: false, greatest: 0 }
     }
 
     /// Counts `value`.
     #[inline(always)]
     pub fn record(&mut self, value: u64) {
-        if value < self.histogram.limit() {
+        if value < Histogram::<PRECISION>::LIMIT {
             self.histogram.count_in(value as usize);
         } else {
             self.histogram.record_shared(value);
@@ -242,7 +237,7 @@ impl Moments {
     /// Counts `value`, which most often has a bin of its own: then nothing else need be done.
     #[inline(always)]
     pub fn record_small(&mut self, value: u64) {
-        if value < self.histogram.limit() {
+        if value < Histogram::<PRECISION>::LIMIT {
             self.histogram.count_in(value as usize);
         } else {
             self.record_large(value);
@@ -273,8 +268,8 @@ impl Moments {
         self.greatest = self.greatest.max(value);
     }
 
-    /// Counts everything that `other`, of the same precision, has counted.
-    pub fn merge(&mut self, other: &Moments) {
+    /// Counts everything that `other` has counted.
+    pub fn merge(&mut self, other: &Self) {
         if self.origin == NOTHING_YET {
             self.origin = other.origin;
         }
@@ -286,7 +281,7 @@ impl Moments {
     }
 
     /// The histogram itself.
-    pub fn histogram(&self) -> &Histogram {
+    pub fn histogram(&self) -> &Histogram<PRECISION> {
         &self.histogram
     }
 
@@ -352,8 +347,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn of(precision: u32, values: &[u64]) -> Moments {
-        let mut histogram = Moments::new(Histogram::with_means(precision));
+    fn of(values: &[u64]) -> Moments<7> {
+        let mut histogram = Moments::new(Histogram::with_means());
         values.iter().for_each(|&value| histogram.record(value));
         histogram
     }
@@ -376,7 +371,7 @@ mod tests {
 
     #[test]
     fn constant_values_have_no_spread_at_all() {
-        let histogram = of(7, &[4_000_000_001; 1000]);
+        let histogram = of(&[4_000_000_001; 1000]);
         assert_eq!(histogram.sd(), Some(0.0));
         assert_eq!(histogram.mean(), Some(4_000_000_001.0));
         assert_eq!(histogram.quantile(0.5), Some(4_000_000_001));
@@ -385,15 +380,15 @@ mod tests {
     #[test]
     fn large_values_that_are_nearly_equal_have_their_small_deviation() {
         let values: Vec<u64> = (0..1000).map(|i| 10_000_000_000_000 + i % 10).collect();
-        assert!((of(7, &values).sd().unwrap() - 8.25f64.sqrt()).abs() < 1e-12);
-        let mut merged = of(7, &values[..500]);
-        merged.merge(&of(7, &values[500..]));
+        assert!((of(&values).sd().unwrap() - 8.25f64.sqrt()).abs() < 1e-12);
+        let mut merged = of(&values[..500]);
+        merged.merge(&of(&values[500..]));
         assert!((merged.sd().unwrap() - 8.25f64.sqrt()).abs() < 1e-12);
     }
 
     #[test]
     fn counts_beyond_32_bits_are_kept() {
-        let mut histogram = of(7, &[5]);
+        let mut histogram = of(&[5]);
         histogram.histogram.counts[5] = u32::MAX;
         histogram.record(5);
         assert_eq!((histogram.total(), histogram.quantile(0.5)), (1 << 32, Some(5)));
@@ -401,7 +396,7 @@ mod tests {
 
     #[test]
     fn an_empty_histogram_knows_nothing() {
-        let histogram = of(7, &[]);
+        let histogram = of(&[]);
         assert_eq!((histogram.mean(), histogram.sd(), histogram.quantile(0.5)), (None, None, None));
         assert_eq!((histogram.greatest(), histogram.histogram().bins().count()), (None, 0));
     }
@@ -410,7 +405,7 @@ mod tests {
     fn a_deviation_beyond_128_bits_is_right_or_unknown() {
         // n · Σ squares exceeds 128 bits, Σ squares does not.
         let (low, high) = (1u64 << 61, (1u64 << 61) + (1 << 60));
-        let mut histogram = of(7, &[low]);
+        let mut histogram = of(&[low]);
         (0..100).for_each(|_| histogram.record(high));
         let sd = histogram.sd().unwrap() / (1u64 << 60) as f64;
         assert!((sd - (100.0f64 / 101.0 / 101.0).sqrt()).abs() < 1e-9, "{sd}");
@@ -421,20 +416,20 @@ mod tests {
     #[test]
     fn small_values_and_large_ones_together_have_the_moments_of_all() {
         let values = [0, 1, 255, 256, 300, 1_000_000];
-        let histogram = of(7, &values);
+        let histogram = of(&values);
         let mean = values.iter().sum::<u64>() as f64 / 6.0;
         let variance = values.iter().map(|&value| (value as f64 - mean).powi(2)).sum::<f64>() / 6.0;
         assert_eq!((histogram.mean(), histogram.greatest()), (Some(mean), Some(1_000_000)));
         assert!((histogram.sd().unwrap() / variance.sqrt() - 1.0).abs() < 1e-12);
-        let mut apart = of(7, &values[..2]);
-        apart.merge(&of(7, &values[2..]));
+        let mut apart = of(&values[..2]);
+        apart.merge(&of(&values[2..]));
         assert_eq!((apart.sd(), apart.mean()), (histogram.sd(), histogram.mean()));
     }
 
     proptest! {
         #[test]
         fn moments_and_quantiles_agree_with_the_sorted_list(mut values in prop::collection::vec(0..1u64 << 40, 1..200)) {
-            let histogram = of(7, &values);
+            let histogram = of(&values);
             values.sort_unstable();
             let n = values.len() as f64;
             let mean = values.iter().map(|&v| v as f64).sum::<f64>() / n;
@@ -451,9 +446,9 @@ mod tests {
 
         #[test]
         fn merging_is_recording_both(a in prop::collection::vec(0..10_000u64, 0..50), b in prop::collection::vec(0..1u64 << 50, 0..50)) {
-            let mut merged = of(7, &a);
-            merged.merge(&of(7, &b));
-            let both = of(7, &[a, b].concat());
+            let mut merged = of(&a);
+            merged.merge(&of(&b));
+            let both = of(&[a, b].concat());
             prop_assert!(merged.histogram().bins().eq(both.histogram().bins()), "bins differ");
             prop_assert_eq!((merged.mean(), merged.sd(), merged.greatest()), (both.mean(), both.sd(), both.greatest()));
         }

@@ -17,25 +17,25 @@ const FINE: u32 = 7;
 #[derive(Clone, Debug)]
 pub struct ClassLags {
     /// In server versions, where these are not negative.
-    pub versions: Moments,
+    pub versions: Moments<VERSIONS>,
     /// How far ahead of the server gradients were, in versions: those of versions that a restore has undone.
-    pub ahead: Moments,
+    pub ahead: Moments<VERSIONS>,
     /// In nanoseconds.
-    pub nanos: Moments,
+    pub nanos: Moments<FINE>,
     /// In the workers' iteration clocks.
-    pub clocks: Moments,
+    pub clocks: Moments<CLOCKS>,
     /// Nanoseconds by cause, in the order of [`CAUSES`]; gradients that lost no time to a cause are not counted.
-    pub causes: [Histogram; CAUSES.len()],
+    pub causes: [Histogram<FINE>; CAUSES.len()],
 }
 
 impl ClassLags {
     fn new() -> ClassLags {
         ClassLags {
-            versions: Moments::new(Histogram::new(VERSIONS)),
-            ahead: Moments::new(Histogram::new(VERSIONS)),
-            nanos: Moments::new(Histogram::with_means(FINE)),
-            clocks: Moments::new(Histogram::new(CLOCKS)),
-            causes: std::array::from_fn(|_| Histogram::new(FINE)),
+            versions: Moments::new(Histogram::new()),
+            ahead: Moments::new(Histogram::new()),
+            nanos: Moments::new(Histogram::with_means()),
+            clocks: Moments::new(Histogram::new()),
+            causes: std::array::from_fn(|_| Histogram::new()),
         }
     }
 }

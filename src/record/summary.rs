@@ -30,7 +30,7 @@ pub struct Spread {
 impl Spread {
     /// Of the values of a histogram, of which `per_unit` make one unit. (Dividing by 10⁹ is exact where the result is;
     /// multiplying by 10⁻⁹ would not be.)
-    pub fn of(histogram: &Moments, per_unit: f64) -> Spread {
+    pub fn of<const PRECISION: u32>(histogram: &Moments<PRECISION>, per_unit: f64) -> Spread {
         let quantile = |p| histogram.quantile(p).map(|value| value as f64 / per_unit);
         Spread {
             mean: histogram.mean().map(|mean| mean / per_unit),
@@ -43,13 +43,14 @@ impl Spread {
     }
 
     /// Of integers of either sign: those from 0 on, and how far the others are below.
-    pub fn of_signed(above: &Moments, below: &Moments) -> Spread {
+    pub fn of_signed<const PRECISION: u32>(above: &Moments<PRECISION>, below: &Moments<PRECISION>) -> Spread {
         let (n, under) = ((above.total() + below.total()) as f64, below.total() as f64);
         if under == 0.0 {
             return Spread::of(above, 1.0);
         }
-        let part =
-            |moments: &Moments| (moments.total() as f64, moments.mean().unwrap_or(0.0), moments.sd().unwrap_or(0.0));
+        let part = |moments: &Moments<PRECISION>| {
+            (moments.total() as f64, moments.mean().unwrap_or(0.0), moments.sd().unwrap_or(0.0))
+        };
         let ((n_above, mean_above, sd_above), (_, mean_below, sd_below)) = (part(above), part(below));
         let mean = (n_above * mean_above - under * mean_below) / n;
         let square = |n: f64, mean: f64, sd: f64| n * (sd * sd + mean * mean);

@@ -9,7 +9,7 @@ const WIDTH: f64 = 24.0;
 
 /// Bars of equal width from the least value to the 99 % quantile, and one for the tail beyond. `per_unit` values make
 /// one `unit`.
-pub fn bars(histogram: &Moments, per_unit: f64, unit: &str) -> Vec<String> {
+pub fn bars<const PRECISION: u32>(histogram: &Moments<PRECISION>, per_unit: f64, unit: &str) -> Vec<String> {
     let least = histogram.histogram().bins().next().map(|bin| bin.lower);
     let (Some(least), Some(greatest), Some(p99)) = (least, histogram.greatest(), histogram.quantile(0.99)) else {
         return vec![format!("no gradients, no lag in {unit}")];
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn bars_hold_every_value_once() {
-        let mut histogram = Moments::new(crate::record::Histogram::new(15));
+        let mut histogram = Moments::new(crate::record::Histogram::<15>::new());
         (0..1000u64).for_each(|value| histogram.record(value * value / 1000));
         let lines = bars(&histogram, 1.0, "versions");
         assert!(lines.len() as u64 <= BARS + 3, "{lines:#?}");
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn one_value_is_one_bar() {
-        let mut histogram = Moments::new(crate::record::Histogram::with_means(7));
+        let mut histogram = Moments::new(crate::record::Histogram::<7>::with_means());
         histogram.record(4_000_000_000);
         assert_eq!(bars(&histogram, 1e9, "seconds").len(), 2);
     }
