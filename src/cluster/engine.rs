@@ -1,6 +1,6 @@
 //! The event loop: one queue, one handler for each kind of event.
 
-use super::account::{Totals, unfinished};
+use super::account::Totals;
 use super::ended::Ended;
 use super::errors;
 use super::flow::Flow;
@@ -340,7 +340,7 @@ impl Simulation {
         let worker = &mut self.workers[number as usize];
         worker.read = self.now;
         let Some(arrival) = worker.draw_delays(&mut self.model.delays) else {
-            return Err(beyond_the_clock(number, worker.class, self.now));
+            return Err(errors::worker_beyond(number, worker.class, self.now));
         };
         self.ledger.start(&mut worker.tally);
         self.queue.schedule(number, arrival, ARRIVAL_OR_STEP);
@@ -441,12 +441,6 @@ impl Simulation {
         }
     }
 
-    /// The gradients that workers have not finished. One that has joined always has one under way; one that has not has none.
-    fn in_flight(&self) -> Vec<Gradient> {
-        let joined = (0..self.workers.len() as u32).filter(|&number| self.workers[number as usize].tally.started > 0);
-        joined.map(|number| unfinished(self.gradient(number), Fate::InFlight)).collect()
-    }
-
     /// Computes a gradient, turns it into an update and subtracts that; false if the parameters have diverged.
     #[inline(always)]
     fn step(&mut self, gradient: &Gradient, inspected: bool) -> bool {
@@ -496,12 +490,6 @@ impl Simulation {
         };
         observer.inspect(gradient, &step)
     }
-}
-
-#[cold]
-#[inline(never)]
-fn beyond_the_clock(number: u32, class: u32, now: Time) -> Error {
-    errors::clock_ended(&format!("worker {number}"), &format!("workers.{class}"), now)
 }
 
 #[cold]

@@ -17,6 +17,13 @@ pub fn clock_ended(who: &str, field: &str, now: Time) -> Error {
     Error::Clock { message, field: field.to_owned() }
 }
 
+/// The same of a worker of a class.
+#[cold]
+#[inline(never)]
+pub fn worker_beyond(number: u32, class: u32, now: Time) -> Error {
+    clock_ended(&format!("worker {number}"), &format!("workers.{class}"), now)
+}
+
 /// Something takes no time at all, again and again.
 #[cold]
 pub fn stands_still(now: Time, events: u64) -> Error {

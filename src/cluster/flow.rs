@@ -231,9 +231,7 @@ impl Flow {
         (worker.read, worker.version_read, worker.slot) = (task.read, task.edition.version, task.edition.slot);
         let member = run.model.workers[number as usize];
         let arrival = worker.draw_work(&mut run.model.delays, index, u64::from(member.local_steps), run.now);
-        let arrival = arrival.ok_or_else(|| {
-            errors::clock_ended(&format!("worker {number}"), &format!("workers.{}", member.class), run.now)
-        })?;
+        let arrival = arrival.ok_or_else(|| errors::worker_beyond(number, member.class, run.now))?;
         let arrival = match run.model.server.link {
             None => Some(arrival),
             Some(link) => self.send_out_snapshot(run, link, number, arrival)?,

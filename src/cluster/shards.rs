@@ -170,7 +170,7 @@ impl Shards {
             Some((received, received.checked_add(draw(legs.compute, purpose::COMPUTE, index)?)?))
         };
         let class = worker.class;
-        let beyond = || errors::clock_ended(&format!("worker {number}"), &format!("workers.{class}"), run.now);
+        let beyond = || errors::worker_beyond(number, class, run.now);
         let (received, computed) = times().ok_or_else(beyond)?;
         let id = self.free.pop().unwrap_or_else(|| {
             self.open.push(Open { pushed: vec![0.0; run.update.len()], ..Open::default() });
@@ -187,9 +187,8 @@ impl Shards {
             (part.open, part.version_read, part.incarnation) = (id, state.version, state.incarnation());
             state.in_flight += 1;
             run.ledger.start(&mut run.workers[number as usize].tally);
-            let arrives = computed.checked_add(part.upload).ok_or_else(|| {
-                errors::clock_ended(&format!("worker {number}"), &format!("workers.{class}"), run.now)
-            })?;
+            let arrives =
+                computed.checked_add(part.upload).ok_or_else(|| errors::worker_beyond(number, class, run.now))?;
             run.queue.schedule((run.workers.len() + place) as u32, arrives, ARRIVAL_OR_STEP);
         }
         Ok(())

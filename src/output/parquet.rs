@@ -4,6 +4,7 @@ use super::stamp::Stamp;
 use super::table::{Table, Values};
 use crate::error::{Error, Result};
 use polars::io::parquet::write::{BatchedWriter, KeyValueMetadata};
+use polars::polars_utils::compression::ZstdLevel;
 use polars::prelude::{
     Column, CompatLevel, DataFrame, NamedFrom, ParquetCompression, ParquetWriter, Schema, SchemaExt, Series,
 };
@@ -12,6 +13,9 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// How hard zstd tries: the instants of gradients hardly shrink by more.
+const ZSTD: i32 = 1;
 
 /// Rows that are written at a time; memory is bounded by these.
 pub const ROW_GROUP: usize = 1 << 17;
@@ -85,7 +89,7 @@ impl Writer {
         let failure = Failure::default();
         let file = Witnessed { file: BufWriter::new(file), failure: Arc::clone(&failure) };
         let batches = ParquetWriter::new(file)
-            .with_compression(ParquetCompression::Zstd(None))
+            .with_compression(ParquetCompression::Zstd(ZstdLevel::try_new(ZSTD).ok()))
             .with_row_group_size(Some(ROW_GROUP))
             .with_key_value_metadata(Some(metadata))
             .set_parallel(false)

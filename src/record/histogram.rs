@@ -75,16 +75,17 @@ pub fn edges(precision: u32, bin: usize) -> (u64, u64) {
     (lower << shift, (lower << shift) | ((1u64 << shift) - 1))
 }
 
-impl<const PRECISION: u32> Histogram<PRECISION> {
-    /// An empty histogram.
-    pub fn new() -> Self {
+impl<const PRECISION: u32> Default for Histogram<PRECISION> {
+    fn default() -> Self {
         let bins = 2 << PRECISION.min(6);
         Histogram { counts: vec![0; bins], spilled: BTreeMap::new(), excess: Vec::new(), sum: 0 }
     }
+}
 
+impl<const PRECISION: u32> Histogram<PRECISION> {
     /// An empty histogram that knows the mean value of each bin, so that quantiles are those of equal values exactly.
     pub fn with_means() -> Self {
-        let histogram = Self::new();
+        let histogram = Self::default();
         Histogram { excess: vec![0; histogram.counts.len()], ..histogram }
     }
 

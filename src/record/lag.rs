@@ -31,11 +31,11 @@ pub struct ClassLags {
 impl ClassLags {
     fn new() -> ClassLags {
         ClassLags {
-            versions: Moments::new(Histogram::new()),
-            ahead: Moments::new(Histogram::new()),
+            versions: Moments::new(Histogram::default()),
+            ahead: Moments::new(Histogram::default()),
             nanos: Moments::new(Histogram::with_means()),
-            clocks: Moments::new(Histogram::new()),
-            causes: std::array::from_fn(|_| Histogram::new()),
+            clocks: Moments::new(Histogram::default()),
+            causes: std::array::from_fn(|_| Histogram::default()),
         }
     }
 }

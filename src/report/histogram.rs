@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn bars_hold_every_value_once() {
-        let mut histogram = Moments::new(crate::record::Histogram::<15>::new());
+        let mut histogram = Moments::new(crate::record::Histogram::<15>::default());
         (0..1000u64).for_each(|value| histogram.record(value * value / 1000));
         let lines = bars(&histogram, 1.0, "versions");
         assert!(lines.len() as u64 <= BARS + 3, "{lines:#?}");
