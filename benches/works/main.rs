@@ -1,58 +1,93 @@
-//! The reference works against a bare loop, everything recorded. `cargo bench --profile dev --bench works`
+//! The reference works, everything recorded, beside a bare loop; what protocols and recorders cost; memory and start-up.
+//! `cargo bench --profile dev --bench works`
 //!
-//! W1: 64 workers, one parameter. W2: 10,000 workers. W4: 16 workers, 1,000 parameters with gradient noise. Both programs
-//! take turns in one process; the figures are medians of CPU time, and the last column is what counts.
+//! Both programs take turns in one process; figures are medians of CPU time, and ratios are what counts. What the works are stands in
+//! `scenarios/`; `benches/instructions` counts the instructions of the same.
 
 mod bare;
 
 use cpu_time::ProcessTime;
 use laggard::cluster::Simulation;
-use laggard::output::NoRows;
-use laggard::record::Recorder;
+use laggard::output::{Folder, GradientFile, NoRows, Stamp};
+use laggard::record::{Recorder, RowSink};
 use laggard::scenario::{Patch, Source};
 use laggard::study::{Base, Change, Prepared, run};
+use std::process::Command;
+use std::time::Instant;
 
 const ROUNDS: usize = 7;
 
 struct Work {
     name: &'static str,
-    steps: u64,
-    scenario: String,
+    scenario: &'static str,
     bare: fn(u64) -> bare::Told,
-    target: f64,
+    rounds: usize,
 }
 
-fn scalar(workers: u64, rate: f64, steps: u64) -> String {
-    format!(
-        "Scenario(objective: Quadratic(curvature: 1.0, minimum: 1.0), optimiser: [Sgd(learning_rate: {rate})],
-         workers: [(count: {workers}, compute: Exponential(mean: 1.0))],
-         network: (download: Exponential(mean: 0.05), upload: Exponential(mean: 0.05)), stop: (updates: {steps}))"
-    )
-}
+const W1: &str = include_str!("scenarios/w1.ron");
+const W3: &str = include_str!("scenarios/w3.ron");
 
-fn vector(steps: u64) -> String {
-    format!(
-        "Scenario(objective: Diagonal(curvatures: Evenly(from: 0.1, to: 1.0, dimension: 1000)),
-         noise: Gaussian(sd: 0.1), optimiser: [Sgd(learning_rate: 0.01)],
-         workers: [(count: 16, compute: Exponential(mean: 1.0))],
-         network: (download: Exponential(mean: 0.05), upload: Exponential(mean: 0.05)), stop: (updates: {steps}))"
-    )
-}
+const WORKS: [Work; 4] = [
+    Work { name: "W1", scenario: W1, bare: |steps| bare::scalar(64, 0.01, steps), rounds: ROUNDS },
+    Work {
+        name: "W2",
+        scenario: include_str!("scenarios/w2.ron"),
+        bare: |steps| bare::scalar(10_000, 1e-4, steps),
+        rounds: ROUNDS,
+    },
+    Work { name: "W3", scenario: W3, bare: |steps| bare::scalar(1_000_000, 1e-6, steps), rounds: 3 },
+    Work {
+        name: "W4",
+        scenario: include_str!("scenarios/w4.ron"),
+        bare: |steps| bare::vector(16, 1000, 0.01, 0.1, steps),
+        rounds: ROUNDS,
+    },
+];
 
-/// Runs a scenario; nanoseconds of CPU time a step, and the mean lag.
-fn laggard(scenario: &str, steps: u64) -> (f64, f64) {
+/// Beside W1, per gradient applied.
+const PROTOCOLS: [(&str, &str); 4] = [
+    ("Ssp(bound: 4)", include_str!("scenarios/ssp.ron")),
+    ("KSync(k: 48)", include_str!("scenarios/k-sync.ron")),
+    ("FedBuff(buffer: 10)", include_str!("scenarios/fed-buff.ron")),
+    ("a server with service", include_str!("scenarios/service.ron")),
+];
+
+fn prepare(scenario: &str, set: &[&str]) -> Prepared {
     let source = Source { path: "work.ron".into(), text: scenario.to_owned(), colour: false };
-    let prepared = Prepared::new(&source, None, None).expect("the reference works are valid");
+    let changes: Vec<Change> = set.iter().map(|set| Change::from_set(set, false).expect("it can be set")).collect();
+    Prepared::changed(&source, &changes).expect("the reference works are valid")
+}
+
+/// What a run took: nanoseconds of CPU time a gradient applied, its steps, and the mean lag.
+fn laggard(scenario: &str, set: &[&str], sink: impl RowSink) -> (f64, u64, f64) {
+    let prepared = prepare(scenario, set);
     let start = ProcessTime::now();
-    let outcome = run(prepared, NoRows, |_| true).expect("the reference works run");
-    let nanos = start.elapsed().as_nanos() as f64 / steps as f64;
-    (nanos, outcome.summary.lag_versions.mean.unwrap_or_default())
+    let outcome = run(prepared, sink, |_| true).expect("the reference works run");
+    let nanos = start.elapsed().as_nanos() as f64;
+    let applied: u64 = outcome.simulation.books().map(|books| books.count(laggard::cluster::Fate::Applied)).sum();
+    (nanos / applied as f64, outcome.summary.steps, outcome.summary.lag_versions.mean.unwrap_or_default())
+}
+
+/// The same with every gradient written to a file; bytes a row, too.
+fn written() -> (f64, f64) {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let results = Folder::create(&folder.path().join("out"), &[]).expect("the folder of results can be made");
+    let stamp = Stamp { scenario: String::new(), scenario_hash: 0, seed: 1, replication: 0, fingerprint: None };
+    let file = GradientFile::create(&results, vec!["0".to_owned()], &stamp).expect("the file can be made");
+    let prepared = prepare(W1, &["record: (gradients: All)"]);
+    let start = ProcessTime::now();
+    let outcome = run(prepared, file, |_| true).expect("the reference works run");
+    let (steps, sink) = (outcome.summary.steps as f64, outcome.recording.sink);
+    sink.finish().expect("the file can be written");
+    let nanos = start.elapsed().as_nanos() as f64;
+    let bytes = std::fs::metadata(results.staged("gradients.parquet")).expect("it is there").len();
+    (nanos / steps, bytes as f64 / steps)
 }
 
 /// Microseconds of CPU time to make one run of 64 workers of a sweep ready, up to its first event.
 fn set_up() -> f64 {
     const TIMES: u32 = 2000;
-    let source = Source { path: "work.ron".into(), text: scalar(64, 0.01, 1000), colour: false };
+    let source = Source { path: "work.ron".into(), text: W1.to_owned(), colour: false };
     let base = Base::new(&source).expect("the reference works are valid");
     let start = ProcessTime::now();
     for replication in 0..TIMES {
@@ -65,60 +100,77 @@ fn set_up() -> f64 {
     start.elapsed().as_nanos() as f64 / f64::from(TIMES) / 1e3
 }
 
+/// Milliseconds from start to last output of the program with the worked example.
+fn start_up() -> f64 {
+    let start = Instant::now();
+    let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/overshoot.ron");
+    let output = Command::new(env!("CARGO_BIN_EXE_laggard")).args(["run", scenario]).output().expect("it starts");
+    assert!(output.status.success());
+    start.elapsed().as_secs_f64() * 1e3
+}
+
+/// The most memory that a run of the program had, in KiB, as the system counts it.
+fn peak_kib(scenario: &str) -> Option<f64> {
+    let path = format!("{}/benches/works/scenarios/{scenario}.ron", env!("CARGO_MANIFEST_DIR"));
+    let run = [env!("CARGO_BIN_EXE_laggard"), "run", &path, "--quiet"];
+    let output = Command::new("/usr/bin/time").args(["-f", "%M"]).args(run).output().ok()?;
+    String::from_utf8_lossy(&output.stderr).trim().parse().ok()
+}
+
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }
 
+/// The medians of what two programs take in turns, and of their ratios.
+fn in_turns(rounds: usize, mut one: impl FnMut() -> f64, mut other: impl FnMut() -> f64) -> (f64, f64, f64) {
+    let pairs: Vec<(f64, f64)> = (0..rounds).map(|_| (one(), other())).collect();
+    let of = |of: fn(&(f64, f64)) -> f64| median(pairs.iter().map(of).collect());
+    (of(|pair| pair.0), of(|pair| pair.1), of(|pair| pair.0 / pair.1))
+}
+
 fn main() {
-    let works = [
-        Work {
-            name: "W1",
-            steps: 1_000_000,
-            scenario: scalar(64, 0.01, 1_000_000),
-            bare: |steps| bare::scalar(64, 0.01, steps),
-            target: 0.45,
-        },
-        Work {
-            name: "W2",
-            steps: 1_000_000,
-            scenario: scalar(10_000, 1e-4, 1_000_000),
-            bare: |steps| bare::scalar(10_000, 1e-4, steps),
-            target: 0.4,
-        },
-        Work {
-            name: "W4",
-            steps: 100_000,
-            scenario: vector(100_000),
-            bare: |steps| bare::vector(16, 1000, 0.01, 0.1, steps),
-            target: 0.9,
-        },
-    ];
-    println!("work  bare loop ns/step  laggard ns/step  bare/laggard  target   mean lag: bare  laggard");
-    for work in works {
-        let (mut bare_ns, mut ours_ns, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    println!("work  bare loop ns/step  laggard ns/step  bare/laggard   mean lag: bare  laggard");
+    for work in WORKS {
+        let steps = prepare(work.scenario, &[]).model.stop.updates;
         let (mut bare_lag, mut our_lag) = (0.0, 0.0);
-        for _ in 0..ROUNDS {
+        let bare = || {
             let start = ProcessTime::now();
-            let told = (work.bare)(work.steps);
-            let bare = start.elapsed().as_nanos() as f64 / work.steps as f64;
+            let told = (work.bare)(steps);
+            bare_lag = told.mean_lag;
             std::hint::black_box(told.w);
-            let (ours, lag) = laggard(&work.scenario, work.steps);
-            (bare_lag, our_lag) = (told.mean_lag, lag);
-            ratios.push(bare / ours);
-            bare_ns.push(bare);
-            ours_ns.push(ours);
-        }
-        println!(
-            "{:<6}{:>17.1}{:>17.1}{:>14.2}{:>8.2}{:>17.1}{:>9.1}",
-            work.name,
-            median(bare_ns),
-            median(ours_ns),
-            median(ratios),
-            work.target,
-            bare_lag,
-            our_lag
-        );
+            start.elapsed().as_nanos() as f64 / steps as f64
+        };
+        let ours = || {
+            let (nanos, _, lag) = laggard(work.scenario, &[], NoRows);
+            our_lag = lag;
+            nanos
+        };
+        let (bare, ours, ratio) = in_turns(work.rounds, bare, ours);
+        println!("{:<6}{bare:>17.1}{ours:>17.1}{ratio:>14.2}{bare_lag:>17.1}{our_lag:>9.1}", work.name);
     }
-    println!("set-up of a run of 64 workers: {:.1} µs", median((0..ROUNDS).map(|_| set_up()).collect()));
+    println!("\nbeside W1, for a gradient applied");
+    let w1 = || laggard(W1, &[], NoRows).0;
+    for (name, scenario) in PROTOCOLS {
+        let (ours, _, ratio) = in_turns(ROUNDS, || laggard(scenario, &[], NoRows).0, w1);
+        println!("  {name:<28}{ours:>8.1} ns  {ratio:>6.2} times");
+    }
+    let sampled = || laggard(W1, &["record: (gradients: Every(100))"], NoRows).0;
+    let (_, _, ratio) = in_turns(ROUNDS, sampled, w1);
+    println!("  one gradient in 100 looked at{:>18.2} times", ratio);
+    let rows: Vec<(f64, f64)> = (0..3).map(|_| written()).collect();
+    let (nanos, bytes) = (median(rows.iter().map(|row| row.0).collect()), rows[0].1);
+    println!(
+        "  every gradient to Parquet   {nanos:>8.1} ns  {:.2} million rows a second, {bytes:.0} bytes a row",
+        1e3 / nanos
+    );
+    println!("\nset-up of a run of 64 workers: {:.1} µs", median((0..ROUNDS).map(|_| set_up()).collect()));
+    println!(
+        "start to last output of `run scenarios/overshoot.ron`: {:.1} ms",
+        median((0..21).map(|_| start_up()).collect())
+    );
+    if let (Some(few), Some(many)) = (peak_kib("w1"), peak_kib("w3")) {
+        let each = (many - few) * 1024.0 / 1e6;
+        println!("memory: {:.1} MiB with 64 workers, {each:.0} bytes for each of a million more", few / 1024.0);
+    }
 }

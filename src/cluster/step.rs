@@ -199,7 +199,7 @@ impl Flow {
         let mut sum = Sum::default();
         let mut lag = (0, Span::ZERO);
         for place in 0..count {
-            let held = self.server.batch[place];
+            let held = &self.server.batch[place];
             let gradient = &held.gradient;
             let problem = Problem {
                 objective: run.model.objective.as_ref(),
@@ -208,7 +208,7 @@ impl Flow {
                 snapshots: &run.snapshots,
             };
             let local_steps = u64::from(run.model.workers[gradient.worker as usize].local_steps);
-            self.workshop.compute(&problem, &held, local_steps, &mut self.pushed);
+            self.workshop.compute(&problem, held, local_steps, &mut self.pushed);
             // What its class weighs is part of what a worker pushes; what its lag is worth comes after.
             let class_weight = run.workers[gradient.worker as usize].weight;
             if class_weight != 1.0 {
@@ -238,7 +238,7 @@ impl Flow {
         if inspected {
             run.seen[1].copy_from_slice(&run.update);
         }
-        let first = self.server.batch[0];
+        let first = &self.server.batch[0];
         let (lag_versions, lag) = lag;
         let context =
             Context { lag_versions, lag, ..context(run.updates, &run.snapshots, &first.gradient, first.slot) };
