@@ -36,9 +36,9 @@ impl Totals {
 
 impl Simulation {
     /// The gradients that workers have not finished, where none ever waits. One that has joined always has one under way; one that has not has none.
-    pub fn in_flight(&self) -> Vec<Gradient> {
+    pub fn in_flight(&self) -> impl Iterator<Item = Gradient> {
         let joined = (0..self.workers.len() as u32).filter(|&number| self.workers[number as usize].tally.started > 0);
-        joined.map(|number| unfinished(self.gradient(number), Fate::InFlight)).collect()
+        joined.map(|number| unfinished(self.gradient(number), Fate::InFlight))
     }
 }
 

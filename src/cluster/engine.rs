@@ -196,15 +196,17 @@ impl Simulation {
         for w in self.snapshots.current() {
             self.fingerprint.add(w.to_bits(), 0);
         }
-        let in_flight = match (&self.flow, &self.shards) {
-            (Some(flow), _) => flow.in_flight(self),
-            (_, Some(shards)) => shards.in_flight(self),
-            _ => self.in_flight(),
+        let in_flight: Box<dyn Iterator<Item = Gradient>> = match (&self.flow, &self.shards) {
+            (Some(flow), _) => Box::new(flow.in_flight(self).into_iter()),
+            (_, Some(shards)) => Box::new(shards.in_flight(self).into_iter()),
+            _ => Box::new(self.in_flight()),
         };
-        for gradient in &in_flight {
-            observer.not_applied(gradient)?;
+        let mut outstanding = 0;
+        for gradient in in_flight {
+            outstanding += gradient.lag_versions();
+            observer.not_applied(&gradient)?;
         }
-        self.ledger.close(self.books(), &in_flight)
+        self.ledger.close(self.books(), outstanding)
     }
 
     /// The virtual clock.
