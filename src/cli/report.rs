@@ -4,7 +4,7 @@ use super::{Verdict, check_quantities, note, print};
 use crate::error::{Error, Result};
 use crate::output::{Results, SCENARIO, Table};
 use crate::report::figures::{Cells, Detail, Figure, Tables, figures};
-use crate::report::{self, Page, Part, Terminal, number};
+use crate::report::{self, Page, Part, Terminal, rounded};
 use console::Term;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -229,7 +229,7 @@ fn facts(read: &Read) -> Vec<(String, String)> {
     let range = |name: &str| {
         let values: Vec<f64> = summary.numbers(name).iter().flatten().copied().collect();
         let (low, high) = (values.iter().copied().reduce(f64::min)?, values.iter().copied().reduce(f64::max)?);
-        Some(if low == high { number(low) } else { format!("{} to {}", number(low), number(high)) })
+        Some(if low == high { rounded(low) } else { format!("{} to {}", rounded(low), rounded(high)) })
     };
     let wanted = [
         ("workers", "workers"),

@@ -19,7 +19,7 @@ pub use book::{book, totals};
 pub use cells::{cells, choices, comparison, intervals};
 pub use forecast::forecast;
 pub use life::{Lives, life};
-pub use number::{bytes, number};
+pub use number::{bytes, figure as rounded, number};
 pub use page::{Page, Part, page};
 pub use shards::shards;
 pub use small::{Terminal, small};
