@@ -52,9 +52,14 @@ struct Read {
     parts: Vec<(String, Vec<f64>)>,
 }
 
+const WITHOUT_AXES: &str = "--along: these results have no axes; leave it out, or name a folder of a sweep";
+
 pub fn report(options: &Options) -> Result<Verdict> {
     check_quantities("--show", &options.show)?;
     let read = read(&options.folder)?;
+    if options.along.is_some() && read.cells.as_ref().is_none_or(|cells| cells.axes.is_empty()) {
+        return Err(Error::Invalid(WITHOUT_AXES.to_owned()));
+    }
     match &options.svg {
         Some(folder) => svgs(options, &read, folder)?,
         None => page(options, &read)?,
@@ -196,7 +201,8 @@ fn lead(read: &Read) -> String {
     match &read.cells {
         None => "One run. Lags are those of gradients when they were applied; a fresh gradient has lag 0.".to_owned(),
         Some(cells) => format!(
-            "A sweep: {} combinations, {runs} runs. Lags are those of gradients when they were applied.",
+            "A {}: {} combinations, {runs} runs. Lags are those of gradients when they were applied.",
+            if read.tuned.is_some() { "tuning" } else { "sweep" },
             cells.numbers.len()
         ),
     }
@@ -217,6 +223,18 @@ fn command(read: &Read) -> String {
             "laggard {verb} SWEEP.ron --out again    (the text below, in a file beside the scenario that it names)"
         ),
     }
+}
+
+/// Of a tuning, the best candidates: by what, and which they are.
+fn best(tuned: &Table) -> Vec<(String, String)> {
+    let axes: Vec<&str> = tuned.columns.iter().filter_map(|column| column.name.strip_prefix("axis_")).collect();
+    let name = |row: usize| {
+        let parts = axes.iter().map(|axis| format!("{axis} {}", tuned.texts(&format!("axis_{axis}"))[row]));
+        parts.collect::<Vec<_>>().join(", ")
+    };
+    let (rank, by) = (tuned.texts("rank"), tuned.texts("by"));
+    let rows = (0..rank.len()).filter(|&row| rank[row] == "best");
+    rows.map(|row| (format!("best by {}", by[row]), name(row))).collect()
 }
 
 /// Key figures, of a run or over all runs.
@@ -247,6 +265,7 @@ fn facts(read: &Read) -> Vec<(String, String)> {
         ("cost", "cost"),
     ];
     facts.extend(wanted.into_iter().filter_map(|(name, label)| Some((label.to_owned(), range(name)?))));
+    facts.extend(read.tuned.iter().flat_map(best));
     let mut ended: Vec<&String> = summary.texts("ended").iter().collect();
     ended.dedup();
     ended.truncate(3);

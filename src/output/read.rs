@@ -27,7 +27,14 @@ impl Results {
             return Err(Error::Invalid(format!("{}: {remedy}", path.display())));
         }
         if !summary.is_file() {
-            let remedy = "has no summary.parquet; a folder of results is made by `laggard run SCENARIO --out FOLDER`, or `sweep`";
+            let remedy = match path.join("runs").is_dir() {
+                true => {
+                    "is of a sweep that is not over; the same command goes on with it, and makes its tables at the end"
+                }
+                false => {
+                    "has no summary.parquet; a folder of results is made by `laggard run SCENARIO --out FOLDER`, or `sweep`"
+                }
+            };
             return Err(Error::Invalid(format!("{}: {remedy}", path.display())));
         }
         let mut reader = ParquetReader::new(open(&summary)?);

@@ -146,7 +146,7 @@ fn joint(figure: &Joint, terminal: Terminal) -> Vec<String> {
         format!("{label:>12} {}", terminal.paint(0, &row.iter().map(shade).collect::<String>()))
     };
     let mut lines: Vec<String> = amounts.iter().enumerate().rev().map(row).collect();
-    let [from, until] = [number(low[0]), format!("{} versions", number(high[0]))];
+    let [from, until] = [number(low[0]), format!("{} versions", number(high[0] - 1.0))];
     lines.push(format!("{:13}{from}{until:>gap$}", "", gap = columns.saturating_sub(from.len())));
     lines
 }

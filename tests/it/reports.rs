@@ -144,7 +144,12 @@ fn what_is_no_result_is_refused_with_a_remedy() {
     };
     refused(&folder.path().join("nowhere"), 2, "laggard run SCENARIO --out FOLDER");
     refused(folder.path(), 2, "has no summary.parquet");
+    std::fs::create_dir(folder.path().join("runs")).unwrap();
+    refused(folder.path(), 2, "the same command goes on with it");
     let out = results(folder.path());
+    let along = laggard(&["report", text(&out), "--along", "workers"]);
+    assert_eq!(along.status.code(), Some(2));
+    assert!(String::from_utf8(along.stderr).unwrap().contains("have no axes"));
     let summary = out.join("summary.parquet");
     let bytes = std::fs::read(&summary).unwrap();
     std::fs::write(&summary, &bytes[..bytes.len() / 2]).unwrap();

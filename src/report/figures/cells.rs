@@ -61,8 +61,21 @@ impl Cells {
         }
         cells.figures.iter_mut().for_each(|figures| figures.resize(cells.quantities.len(), None));
         cells.axes = axes;
+        (0..cells.axes.len()).for_each(|axis| cells.ascend(axis));
         cells.drop_constant();
         cells
+    }
+
+    /// Numbers on an axis stand in ascending order, as those of a tuning that was refined do not.
+    fn ascend(&mut self, axis: usize) {
+        let labels = &self.axes[axis].labels;
+        let Some(numbers) = labels.iter().map(|label| label.parse().ok()).collect::<Option<Vec<f64>>>() else { return };
+        let mut order: Vec<usize> = (0..numbers.len()).collect();
+        order.sort_by(|&a, &b| numbers[a].total_cmp(&numbers[b]));
+        self.axes[axis].labels = order.iter().map(|&old| labels[old].clone()).collect();
+        for places in &mut self.places {
+            places[axis] = order.iter().position(|&old| old == places[axis]).unwrap_or(places[axis]);
+        }
     }
 
     /// Figures that no combination has say nothing.
@@ -91,7 +104,10 @@ impl Cells {
         let name = &self.quantities[quantity];
         let along = self.axis(x);
         let mut curves: Vec<(Vec<usize>, Curve)> = Vec::new();
-        for (cell, places) in self.places.iter().enumerate() {
+        let mut along_x: Vec<usize> = (0..self.places.len()).collect();
+        along_x.sort_by_key(|&cell| self.places[cell][x]);
+        for cell in along_x {
+            let places = &self.places[cell];
             let others: Vec<usize> =
                 places.iter().enumerate().filter(|(axis, _)| *axis != x).map(|(_, at)| *at).collect();
             let known = curves.iter().position(|(known, _)| *known == others);
@@ -179,4 +195,34 @@ fn place(labels: &mut Vec<String>, label: &str) -> usize {
         labels.push(label.to_owned());
         labels.len() - 1
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::Column;
+
+    /// Candidates of a tuning come in the order in which they were tried.
+    #[test]
+    fn numbers_ascend_along_an_axis_and_names_stay_as_they_are() {
+        let texts = |texts: [&str; 4]| texts.map(str::to_owned).to_vec();
+        let columns = vec![
+            Column::whole("cell", "number", vec![0, 1, 2, 3]),
+            Column::text("axis_rate", texts(["0.1", "0.4", "0.2", "0.1"])),
+            Column::text("axis_law", texts(["z", "z", "z", "a"])),
+            Column::text("quantity", texts(["loss", "loss", "loss", "loss"])),
+            Column::number("mean", "f(w)", vec![1.0, 4.0, 2.0, 9.0]),
+            Column::maybe("lower", "f(w)", vec![None; 4]),
+            Column::maybe("upper", "f(w)", vec![None; 4]),
+        ];
+        let cells = Cells::read(&Table { file: "cells.parquet".into(), columns });
+        assert_eq!(cells.axes[0].labels, ["0.1", "0.2", "0.4"]);
+        assert_eq!(cells.axes[1].labels, ["z", "a"]);
+        let figures = cells.figures_of(0, 0, Some(1));
+        let Drawing::Curves(curves) = &figures[0].drawing else { panic!("no curves") };
+        assert_eq!((curves.curves[0].name.as_str(), &curves.curves[0].x[..]), ("law z", &[0.1, 0.2, 0.4][..]));
+        assert_eq!(curves.curves[0].y, [Some(1.0), Some(2.0), Some(4.0)]);
+        let Drawing::Grid(grid) = &figures[1].drawing else { panic!("no grid") };
+        assert_eq!(grid.rows, [[Some(1.0), Some(2.0), Some(4.0)], [Some(9.0), None, None]]);
+    }
 }
