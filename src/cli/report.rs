@@ -69,17 +69,18 @@ pub fn report(options: &Options) -> Result<Verdict> {
 
 fn read(folder: &Path) -> Result<Read> {
     let results = Results::open(folder)?;
-    let table = |name| results.table(name).map(Option::unwrap_or_default);
+    let table = |name, columns| results.table_with(name, columns).map(Option::unwrap_or_default);
     let tables = Tables {
-        summary: table("summary.parquet")?,
-        histogram: table("lag_histogram.parquet")?,
-        joint: table("lag_joint.parquet")?,
-        causes: table("lag_causes.parquet")?,
-        participation: table("participation.parquet")?,
-        trajectory: table("trajectory.parquet")?,
+        summary: table("summary.parquet", &["run"])?,
+        histogram: table("lag_histogram.parquet", &["run", "class", "unit", "lower", "upper", "count"])?,
+        joint: table("lag_joint.parquet", &["run", "count"])?,
+        causes: table("lag_causes.parquet", &["run", "class", "cause", "mean_s"])?,
+        participation: table("participation.parquet", &["run", "class", "worker"])?,
+        trajectory: table("trajectory.parquet", &["run", "time_s", "updates", "loss", "cost"])?,
     };
-    let cells = results.table("cells.parquet")?.map(|table| Cells::read(&table));
-    let tuned = results.table("tune.parquet")?;
+    let of_cells = ["cell", "quantity", "mean", "lower", "upper"];
+    let cells = results.table_with("cells.parquet", &of_cells)?.map(|table| Cells::read(&table));
+    let tuned = results.table_with("tune.parquet", &["by", "rank"])?;
     let runs: Vec<f64> = tables.summary.numbers("run").iter().flatten().copied().collect();
     let parts = match &cells {
         None => vec![("the run".to_owned(), runs)],

@@ -58,6 +58,18 @@ impl Results {
         self.footer.get(name).map_or("", String::as_str)
     }
 
+    /// The table in the file of that name, which must have these columns; `None` if there is no such file.
+    ///
+    /// # Errors
+    /// If it cannot be read, or has not all of them.
+    pub fn table_with(&self, file: &'static str, columns: &[&str]) -> Result<Option<Table>> {
+        let Some(table) = self.table(file)? else { return Ok(None) };
+        match columns.iter().find(|name| !table.columns.iter().any(|column| column.name == **name)) {
+            Some(name) => Err(refuse(&self.path.join(file), format!("has no column `{name}`; make the results again"))),
+            None => Ok(Some(table)),
+        }
+    }
+
     /// The table in the file of that name; `None` if there is no such file.
     ///
     /// # Errors

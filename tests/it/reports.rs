@@ -155,6 +155,10 @@ fn what_is_no_result_is_refused_with_a_remedy() {
     std::fs::write(&summary, &bytes[..bytes.len() / 2]).unwrap();
     refused(&out, 3, "summary.parquet");
     std::fs::write(&summary, &bytes).unwrap();
+    // A table under the name of another has not its columns.
+    std::fs::copy(out.join("trajectory.parquet"), out.join("lag_causes.parquet")).unwrap();
+    refused(&out, 3, "has no column `class`");
+    std::fs::remove_file(out.join("lag_causes.parquet")).unwrap();
     std::fs::write(out.join("lag_joint.parquet"), "PAR1 nothing PAR1").unwrap();
     refused(&out, 3, "lag_joint.parquet");
 }
