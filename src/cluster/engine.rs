@@ -4,7 +4,7 @@ use super::account::Totals;
 use super::ended::Ended;
 use super::errors;
 use super::flow::Flow;
-use super::gradient::{Causes, Fate, Gradient};
+use super::gradient::{Fate, Gradient};
 use super::ledger::{Books, Ledger};
 use super::model::Model;
 use super::shards::Shards;
@@ -13,7 +13,7 @@ use super::upcoming::{What, keys};
 use super::worker::Worker;
 use super::{Observer, Step};
 use crate::error::{Error, Result};
-use crate::kernel::{Due, Fingerprint, Queue, Rank, Time};
+use crate::kernel::{Due, Fingerprint, Queue, Rank, Stream, Time};
 use crate::optimiser::{Context, Optimiser};
 
 /// The order of events at the same instant. Faults come first, the end of the run last.
@@ -24,6 +24,9 @@ pub const TIME_IS_UP: Rank = Rank::new(3);
 
 /// So many events (and some for each worker) may happen at one instant; then something takes no time at all.
 const MOST_STANDING: u64 = 1 << 20;
+
+/// So many workers are always near the processor.
+const MOST_NEAR: usize = 1 << 11;
 
 /// After so many gradients in a row that came to nothing, none will come to anything.
 const MOST_IN_VAIN: u64 = 1 << 24;
@@ -141,19 +144,13 @@ impl Simulation {
             if self.ended.is_some() {
                 break;
             }
-            match self.queue.peek() {
-                Some(due) if due.time <= self.model.stop.time => {
-                    self.queue.pop();
-                    self.now = due.time;
-                    self.fingerprint.add(due.time.nanos(), (self.version << 24) ^ u64::from(due.key));
-                    self.handle(due, observer)?;
-                }
-                Some(_) => {
-                    self.now = self.model.stop.time;
-                    self.ended = Some(Ended::Time);
-                }
-                None => self.ended = Some(Ended::Stalled),
-            }
+            let Some(due) = self.queue.pop_by(self.model.stop.time) else {
+                self.run_out();
+                break;
+            };
+            self.now = due.time;
+            self.fingerprint.add(due.time.nanos(), (self.version << 24) ^ u64::from(due.key));
+            self.handle(due, observer)?;
         }
         if self.in_vain > MOST_IN_VAIN || self.restores > MOST_RESTORES {
             self.ended.get_or_insert(Ended::Stalled);
@@ -163,6 +160,16 @@ impl Simulation {
             return Err(errors::stands_still(self.now, self.standing));
         }
         Ok(self.ended)
+    }
+
+    /// Ends a run in which nothing is left to happen, or nothing in its time.
+    #[cold]
+    fn run_out(&mut self) {
+        self.ended = Some(Ended::Stalled);
+        if self.queue.peek().is_some() {
+            self.now = self.model.stop.time;
+            self.ended = Some(Ended::Time);
+        }
     }
 
     /// Refuses a slice after which the queue might be exhausted.
@@ -340,8 +347,7 @@ impl Simulation {
     #[inline(always)]
     fn schedule_arrival(&mut self, number: u32) -> Result<()> {
         let worker = &mut self.workers[number as usize];
-        worker.read = self.now;
-        let Some(arrival) = worker.draw_delays(&mut self.model.delays) else {
+        let Some(arrival) = worker.start(&mut self.model.delays, self.now) else {
             return Err(errors::worker_beyond(number, worker.class, self.now));
         };
         self.ledger.start(&mut worker.tally);
@@ -360,19 +366,25 @@ impl Simulation {
     /// One optimiser step with the gradient of one worker, which then reads the version that includes it.
     #[inline(always)]
     fn apply(&mut self, number: u32, observer: &mut impl Observer) -> Result<()> {
-        let gradient = self.gradient(number);
+        let worker = &mut self.workers[number as usize];
+        let gradient = worker.gradient(number, self.version, self.fastest_clock, self.now);
+        let held = (worker.slot, worker.noise());
         // The worker reads again at this very instant. Its delays depend on nothing that the step does, and drawing them
         // first lets the processor look for the next event while it still works on this one.
-        self.schedule_arrival(number)?;
+        let Some(arrival) = worker.start(&mut self.model.delays, self.now) else {
+            return Err(errors::worker_beyond(number, worker.class, self.now));
+        };
+        worker.version_read = self.version + 1;
+        self.ledger.start(&mut worker.tally);
+        self.ledger.apply(&mut worker.tally, &gradient);
+        self.fastest_clock = self.fastest_clock.max(worker.tally.applied);
+        self.queue.schedule(number, arrival, ARRIVAL_OR_STEP);
         self.touch_next();
         let inspected = observer.wants_inspection(self.updates + 1);
         if inspected && observer.wants_optimiser(self.updates + 1) {
             self.optimiser_before = Some(self.model.optimiser.clone());
         }
-        let sound = self.step(&gradient, inspected);
-        let tally = &mut self.workers[number as usize].tally;
-        self.ledger.apply(tally, &gradient);
-        self.fastest_clock = self.fastest_clock.max(tally.applied);
+        let sound = self.step(&gradient, held, inspected);
         self.version += 1;
         self.updates += 1;
         observer.applied(&gradient);
@@ -383,7 +395,7 @@ impl Simulation {
             self.optimiser_before = None;
         }
         self.check_end(sound);
-        self.take_snapshot(number);
+        self.workers[number as usize].slot = self.snapshots.hold();
         Ok(())
     }
 
@@ -407,53 +419,28 @@ impl Simulation {
     /// still being worked on. With more workers than the cache holds, this is a tenth of the time.
     #[inline(always)]
     fn touch_next(&mut self) {
-        if let Some(worker) = self.queue.peek().and_then(|due| self.workers.get(due.key as usize)) {
+        if self.workers.len() > MOST_NEAR
+            && let Some(worker) = self.queue.peek().and_then(|due| self.workers.get(due.key as usize)) {
             std::hint::black_box((worker.version_read, worker.tally.lag_nanos));
         }
     }
 
     /// The gradient that a worker has under way, if it ended now without having waited for anything.
-    #[inline(always)]
     pub(super) fn gradient(&self, number: u32) -> Gradient {
-        let worker = &self.workers[number as usize];
-        Gradient {
-            worker: number,
-            class: worker.class,
-            shard: 0,
-            index: worker.tally.started - 1,
-            version_read: worker.version_read,
-            version_arrived: self.version,
-            version_applied: self.version,
-            lag_clocks: self.fastest_clock - worker.tally.applied,
-            read: worker.read,
-            received: worker.read + worker.download,
-            computed: worker.read + worker.download + worker.compute,
-            arrived: worker.read + worker.download + worker.compute + worker.upload,
-            ended: self.now,
-            causes: Causes {
-                download: worker.download,
-                compute: worker.compute,
-                upload: worker.upload,
-                ..Causes::default()
-            },
-            weight: worker.weight,
-            multiplicity: 1,
-            fate: Fate::Applied,
-            is_copy: false,
-        }
+        self.workers[number as usize].gradient(number, self.version, self.fastest_clock, self.now)
     }
 
-    /// Computes a gradient, turns it into an update and subtracts that; false if the parameters have diverged.
+    /// Computes a gradient of what its worker held, by slot, with noise of its stream, turns it into an update and subtracts that; false if the parameters have
+    /// diverged.
     #[inline(always)]
-    fn step(&mut self, gradient: &Gradient, inspected: bool) -> bool {
-        let worker = &self.workers[gradient.worker as usize];
+    fn step(&mut self, gradient: &Gradient, (slot, noise): (u32, Stream), inspected: bool) -> bool {
         if let (Some([curvature, minimum, rate]), false) = (self.parabola, inspected) {
-            let update = curvature * (self.snapshots.get(worker.slot)[0] - minimum) * gradient.weight * rate;
-            self.snapshots.release(worker.slot);
-            return self.snapshots.step(&[update]);
+            let update = curvature * (self.snapshots.get_scalar(slot) - minimum) * gradient.weight * rate;
+            self.snapshots.release(slot);
+            return self.snapshots.step_scalar(update);
         }
-        let read = self.snapshots.get(worker.slot);
-        let random = || worker.noise().draw(gradient.index);
+        let read = self.snapshots.get(slot);
+        let random = || noise.draw(gradient.index);
         let class = gradient.class as usize;
         self.model.noise.gradient(self.model.objective.as_ref(), class, read, random, &mut self.update);
         if gradient.weight != 1.0 {
@@ -471,7 +458,7 @@ impl Simulation {
             read,
         };
         self.model.optimiser.transform(&mut self.update, &context);
-        self.snapshots.release(worker.slot);
+        self.snapshots.release(slot);
         self.snapshots.step(&self.update)
     }
 

@@ -43,6 +43,12 @@ impl Snapshots {
         &self.values[start..start + self.dimension]
     }
 
+    /// The same of one parameter.
+    #[inline]
+    pub fn get_scalar(&self, slot: u32) -> f64 {
+        self.values[slot as usize]
+    }
+
     /// Takes a reference to the current version.
     #[inline]
     pub fn hold(&mut self) -> u32 {
@@ -69,20 +75,27 @@ impl Snapshots {
     /// [`LARGEST`].
     #[inline(always)]
     pub fn step(&mut self, update: &[f64]) -> bool {
-        // A version that nobody has read need not be kept.
+        let old = self.turn();
+        self.write(old, self.current, update)
+    }
+
+    /// The same of one parameter.
+    #[inline(always)]
+    pub fn step_scalar(&mut self, update: f64) -> bool {
+        let old = self.turn();
+        let w = self.values[old as usize] - update;
+        self.values[self.current as usize] = w;
+        w.abs() <= LARGEST
+    }
+
+    /// Makes another slot the current one, and gives the one that was. A version that nobody has read need not be kept.
+    #[inline(always)]
+    fn turn(&mut self) -> u32 {
         let next = match self.holders[self.current as usize] {
             0 => self.current,
             _ => self.free.pop().unwrap_or_else(|| self.grow()),
         };
-        let current = std::mem::replace(&mut self.current, next);
-        match update {
-            [update] => {
-                let w = self.values[current as usize] - update;
-                self.values[next as usize] = w;
-                w.abs() <= LARGEST
-            }
-            _ => self.write(current, next, update),
-        }
+        std::mem::replace(&mut self.current, next)
     }
 
     /// Makes `parameters` the current version.

@@ -1,5 +1,6 @@
 //! A worker and the gradient that it has in flight.
 
+use super::gradient::{Causes, Fate, Gradient};
 use super::ledger::Tally;
 use super::link::Way;
 use super::model::{DelayId, Legs, Model, purpose};
@@ -44,10 +45,11 @@ impl Worker {
         }
     }
 
-    /// Draws the delays of its next gradient, whose number is that of the gradients started before, and says when it
-    /// will reach the server; `None` if the clock cannot show that.
+    /// Reads now, and draws the delays of its next gradient, whose number is that of the gradients started before; says when that
+    /// will reach the server, or `None` if the clock cannot show it.
     #[inline(always)]
-    pub fn draw_delays(&mut self, delays: &mut [Sampler]) -> Option<Time> {
+    pub fn start(&mut self, delays: &mut [Sampler], now: Time) -> Option<Time> {
+        self.read = now;
         let (index, legs, streams) = (self.tally.started, self.legs, self.streams);
         self.download = duration(delays, legs.download, streams.stream(purpose::DOWNLOAD), index)?;
         self.compute = duration(delays, legs.compute, streams.stream(purpose::COMPUTE), index)?;
@@ -72,6 +74,37 @@ impl Worker {
     /// Draw number `index` of one of its delays, if the clock can show it.
     pub fn draw(&self, delays: &mut [Sampler], id: DelayId, purpose: Purpose, index: u64) -> Option<Span> {
         duration(delays, id, self.streams.stream(purpose), index)
+    }
+
+    /// The gradient that it has under way, if it ended now without having waited for anything; it is worker number `number`.
+    #[inline(always)]
+    pub fn gradient(&self, number: u32, version: u64, fastest_clock: u64, now: Time) -> Gradient {
+        let received = self.read + self.download;
+        Gradient {
+            worker: number,
+            class: self.class,
+            shard: 0,
+            index: self.tally.started - 1,
+            version_read: self.version_read,
+            version_arrived: version,
+            version_applied: version,
+            lag_clocks: fastest_clock - self.tally.applied,
+            read: self.read,
+            received,
+            computed: received + self.compute,
+            arrived: received + self.compute + self.upload,
+            ended: now,
+            causes: Causes {
+                download: self.download,
+                compute: self.compute,
+                upload: self.upload,
+                ..Causes::default()
+            },
+            weight: self.weight,
+            multiplicity: 1,
+            fate: Fate::Applied,
+            is_copy: false,
+        }
     }
 
     /// The stream of its gradient noise.

@@ -14,9 +14,8 @@ pub use measured::Draw;
 use crate::catalogue::{Entry, entry};
 use crate::data::Files;
 use crate::error::{Error, Result};
-use crate::kernel::{Generator, Purpose, Streams};
+use crate::kernel::{Exponential, Generator, Purpose, Streams};
 use crate::units::{Correlation, Count, Finite, NonNegative, Positive, Seconds};
-use rand_distr::{Distribution, Exp1};
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 
@@ -73,14 +72,15 @@ fn bisect(support: (f64, f64), cdf: impl Fn(f64) -> Option<f64>, p: f64) -> Opti
 /// A delay with the way to its draws decided once, before the run.
 #[derive(Debug)]
 pub struct Sampler {
-    exponential: Option<f64>,
+    /// If it is exponential: its mean, and the law with mean 1.
+    exponential: Option<(f64, Exponential)>,
     delay: Box<dyn Delay>,
 }
 
 impl Sampler {
     /// Of `delay`.
     pub fn new(delay: Box<dyn Delay>) -> Sampler {
-        Sampler { exponential: delay.as_exponential(), delay }
+        Sampler { exponential: delay.as_exponential().map(|mean| (mean, Exponential::new())), delay }
     }
 
     /// The delay itself.
@@ -92,10 +92,7 @@ impl Sampler {
     #[inline(always)]
     pub fn sample(&mut self, index: u64, mut random: Generator) -> f64 {
         match self.exponential {
-            Some(mean) => {
-                let standard: f64 = Exp1.sample(&mut random);
-                mean * standard
-            }
+            Some((mean, standard)) => mean * standard.sample(&mut random),
             None => self.delay.sample(index, &mut random),
         }
     }

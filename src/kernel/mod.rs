@@ -4,8 +4,10 @@ mod fingerprint;
 mod queue;
 mod streams;
 mod time;
+mod ziggurat;
 
 pub use fingerprint::Fingerprint;
 pub use queue::{Due, Queue, Rank};
 pub use streams::{EntityStreams, Generator, Purpose, Stream, Streams};
 pub use time::{Span, Time};
+pub use ziggurat::{Exponential, Normal};

@@ -68,7 +68,7 @@ impl Entry {
     #[inline]
     fn unpack(self) -> Due {
         Due {
-            time: Time::from_nanos(self.time).unwrap_or(Time::MAX),
+            time: Time(self.time),
             rank: Rank((self.order >> RANK_SHIFT) as u8),
             key: (self.order & u64::from(Queue::MAX_KEYS - 1)) as u32,
         }
@@ -133,7 +133,13 @@ impl Queue {
     /// The next event, which is then no longer pending.
     #[inline]
     pub fn pop(&mut self) -> Option<Due> {
-        let due = self.peek()?;
+        self.pop_by(Time::MAX)
+    }
+
+    /// The same, unless that is later than `last`.
+    #[inline]
+    pub fn pop_by(&mut self, last: Time) -> Option<Due> {
+        let due = self.peek().filter(|due| due.time <= last)?;
         self.popped = due.key;
         Some(due)
     }

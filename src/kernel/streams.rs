@@ -88,6 +88,16 @@ const fn mix(x: u64) -> u64 {
     z ^ (z >> 31)
 }
 
+impl Generator {
+    /// The next random word.
+    #[inline(always)]
+    pub fn word(&mut self) -> u64 {
+        let word = mix(self.state);
+        self.state = self.state.wrapping_add(GOLDEN);
+        word
+    }
+}
+
 impl TryRng for Generator {
     type Error = Infallible;
 
@@ -98,9 +108,7 @@ impl TryRng for Generator {
 
     #[inline]
     fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        let word = mix(self.state);
-        self.state = self.state.wrapping_add(GOLDEN);
-        Ok(word)
+        Ok(self.word())
     }
 
     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {

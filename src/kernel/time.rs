@@ -6,7 +6,7 @@ const NANOS_PER_SECOND: f64 = 1e9;
 
 /// An instant on the virtual clock, in nanoseconds since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Time(u64);
+pub struct Time(pub(super) u64);
 
 /// A length of virtual time, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,14 +67,15 @@ impl Span {
         // Adding 2⁵² to a number below it leaves the nearest integer in the low bits of the sum, in one instruction.
         const INTEGERS: f64 = (1u64 << 52) as f64;
         let nanos = seconds * NANOS_PER_SECOND;
-        if (0.0..INTEGERS).contains(&nanos) {
+        // As bits, numbers from 0 on are in order; negative ones, and what is no number, come after all of them.
+        if nanos.to_bits() < INTEGERS.to_bits() {
             Some(Span((nanos + INTEGERS).to_bits() - INTEGERS.to_bits()))
         } else {
             Span::from_many_nanos(nanos)
         }
     }
 
-    /// Spans beyond 52 days, where every number is an integer already; and what is no span.
+    /// Spans beyond 52 days, where every number is an integer already; −0; and what is no span.
     #[cold]
     fn from_many_nanos(nanos: f64) -> Option<Span> {
         (0.0..=Span::MAX.0 as f64).contains(&nanos).then_some(Span(nanos as u64))

@@ -3,9 +3,9 @@
 use super::Objective;
 use crate::catalogue::{Entry, entry};
 use crate::error::{Error, Result};
-use crate::kernel::Generator;
+use crate::kernel::{Generator, Normal};
 use crate::units::{Count, NonNegative};
-use rand_distr::{Distribution, StandardNormal, Uniform};
+use rand_distr::{Distribution, Uniform};
 use serde::{Deserialize, Serialize};
 
 /// Gradient noise, as a scenario names it.
@@ -76,29 +76,11 @@ impl Noise {
 /// Larger batches would take minutes a gradient.
 const MAX_BATCH: u64 = 10_000_000;
 
-/// A generator under a name of its own: the sampler made for it has one caller, below, and is inlined there, which
-/// makes noise a third faster.
-struct Bulk(Generator);
-
-impl rand::TryRng for Bulk {
-    type Error = std::convert::Infallible;
-    #[inline(always)]
-    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
-        self.0.try_next_u32()
-    }
-    #[inline(always)]
-    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
-        self.0.try_next_u64()
-    }
-    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {
-        self.0.try_fill_bytes(bytes)
-    }
-}
-
 /// g ← g + (`additive` + `multiplicative` · g) · N(0, 1) in every coordinate.
-fn disturb(gradient: &mut [f64], additive: f64, multiplicative: f64, mut random: Bulk) {
+fn disturb(gradient: &mut [f64], additive: f64, multiplicative: f64, mut random: Generator) {
+    let normal = Normal::new();
     for g in gradient {
-        let standard: f64 = StandardNormal.sample(&mut random);
+        let standard = normal.sample(&mut random);
         *g += (additive + multiplicative * *g) * standard;
     }
 }
@@ -154,7 +136,7 @@ impl NoiseSource {
             NoiseSource::Silent => {}
             NoiseSource::Normal { additive, multiplicative } => {
                 objective.local_gradient(class, w, gradient);
-                disturb(gradient, additive, multiplicative, Bulk(random));
+                disturb(gradient, additive, multiplicative, random);
             }
             NoiseSource::MiniBatch { size, examples } => {
                 gradient.fill(0.0);
