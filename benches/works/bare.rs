@@ -1,5 +1,5 @@
 //! The yardstick: the least code that plays the same work. One pending arrival a worker in a loser tree of plain `u64`
-//! keys, one xoshiro256++ for everything, lag and age into two histograms by bit tricks. No causes, no joint histogram, no
+//! keys, or, of many workers, in a ladder of buckets cut to fit the work; one xoshiro256++ for everything, lag and age into two histograms by bit tricks. No causes, no joint histogram, no
 //! books, no streams by worker, no order among ties.
 
 use rand::{Rng, SeedableRng, TryRng};
@@ -63,6 +63,89 @@ impl LoserTree {
     }
 }
 
+/// What can hold the pending arrivals: the first of them, and another of the same worker in its place.
+trait Pending {
+    fn first(&mut self) -> (u64, u32);
+    fn replace(&mut self, key: u64);
+}
+
+impl Pending for LoserTree {
+    fn first(&mut self) -> (u64, u32) {
+        self.winner
+    }
+    fn replace(&mut self, key: u64) {
+        LoserTree::replace(self, key);
+    }
+}
+
+/// Buckets of equal width, which go round: what is in one may be of a later round. That of the present is in order, the next one last.
+struct Ladder {
+    buckets: Vec<Vec<(u64, u32)>>,
+    width: u64,
+    at: u64,
+    present: Vec<(u64, u32)>,
+}
+
+impl Ladder {
+    /// For keys that lie `spread` apart from now at the most, but for a few.
+    fn new(keys: &[u64], spread: u64) -> Ladder {
+        let buckets = (keys.len() / 16).next_power_of_two();
+        let width = spread / buckets as u64;
+        let room = || Vec::with_capacity(64);
+        let mut ladder = Ladder { buckets: (0..buckets).map(|_| room()).collect(), width, at: 0, present: room() };
+        keys.iter().zip(0..).for_each(|(&key, leaf)| ladder.enter(key, leaf));
+        ladder.advance();
+        ladder
+    }
+
+    #[inline]
+    fn enter(&mut self, key: u64, leaf: u32) {
+        let bucket = key / self.width;
+        if bucket <= self.at && !self.present.is_empty() {
+            let place = self.present.partition_point(|other| other.0 > key);
+            return self.present.insert(place, (key, leaf));
+        }
+        let count = self.buckets.len();
+        self.buckets[bucket as usize & (count - 1)].push((key, leaf));
+    }
+
+    fn advance(&mut self) {
+        while self.present.is_empty() {
+            let count = self.buckets.len();
+            let (at, width) = (self.at, self.width);
+            let present = &mut self.present;
+            self.buckets[at as usize & (count - 1)].retain(|&(key, leaf)| {
+                let later = key / width > at;
+                if !later {
+                    present.push((key, leaf));
+                }
+                later
+            });
+            self.at += 1;
+        }
+        self.at -= 1;
+        self.present.sort_unstable_by(|a, b| b.0.cmp(&a.0));
+    }
+}
+
+impl Pending for Ladder {
+    #[inline]
+    fn first(&mut self) -> (u64, u32) {
+        self.present[self.present.len() - 1]
+    }
+    #[inline]
+    fn replace(&mut self, key: u64) {
+        let (_, leaf) = self.first();
+        self.enter(key, leaf);
+        // What was entered stands before the first one, or elsewhere.
+        self.present.pop();
+        if self.present.is_empty() {
+            self.at += 1;
+            self.advance();
+        }
+    }
+}
+
 struct Histogram {
     counts: Vec<u64>,
 }
@@ -97,16 +180,22 @@ fn cycle(random: &mut Fast) -> u64 {
     ((exponential(0.05) + exponential(1.0) + exponential(0.05)) * 1e9) as u64
 }
 
-/// W1 and W2: (w − 1)²/2 from 0.
+/// W1 to W3: (w − 1)²/2 from 0. A tree goes as far as the cache does.
 pub fn scalar(workers: usize, rate: f64, steps: u64) -> Told {
     let mut random = Fast(Xoshiro256PlusPlus::seed_from_u64(1));
-    let mut state = vec![Worker { read: 0, version: 0, w: 0.0 }; workers];
     let keys: Vec<u64> = (0..workers).map(|_| cycle(&mut random)).collect();
-    let mut tree = LoserTree::new(&keys);
+    if workers <= 1 << 14 {
+        return play(LoserTree::new(&keys), random, workers, rate, steps);
+    }
+    play(Ladder::new(&keys, 3_000_000_000), random, workers, rate, steps)
+}
+
+fn play(mut pending: impl Pending, mut random: Fast, workers: usize, rate: f64, steps: u64) -> Told {
+    let mut state = vec![Worker { read: 0, version: 0, w: 0.0 }; workers];
     let mut histograms = [0, 1].map(|_| Histogram { counts: vec![0; 8192] });
     let (mut version, mut w, mut lags) = (0u64, 0.0, 0u64);
     while version < steps {
-        let (now, worker) = tree.winner;
+        let (now, worker) = pending.first();
         let me = &mut state[worker as usize];
         let lag = version - me.version;
         histograms[0].record(lag);
@@ -115,7 +204,7 @@ pub fn scalar(workers: usize, rate: f64, steps: u64) -> Told {
         w -= rate * (me.w - 1.0);
         version += 1;
         *me = Worker { read: now, version, w };
-        tree.replace(now + cycle(&mut random));
+        pending.replace(now + cycle(&mut random));
     }
     std::hint::black_box(&histograms[0].counts);
     std::hint::black_box(&histograms[1].counts);

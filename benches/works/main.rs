@@ -1,5 +1,5 @@
 //! The reference works, everything recorded, beside a bare loop; what protocols and recorders cost; memory and start-up.
-//! `cargo bench --profile dev --bench works`
+//! `cargo bench --profile dev --bench works`, or with `-- W1 W4` these alone.
 //!
 //! Both programs take turns in one process; figures are medians of CPU time, and ratios are what counts. What the works are stands in
 //! `scenarios/`; `benches/instructions` counts the instructions of the same.
@@ -131,7 +131,8 @@ fn in_turns(rounds: usize, mut one: impl FnMut() -> f64, mut other: impl FnMut()
 
 fn main() {
     println!("work  bare loop ns/step  laggard ns/step  bare/laggard   mean lag: bare  laggard");
-    for work in WORKS {
+    let asked: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    for work in WORKS.iter().filter(|work| asked.is_empty() || asked.iter().any(|name| name == work.name)) {
         let steps = prepare(work.scenario, &[]).model.stop.updates;
         let (mut bare_lag, mut our_lag) = (0.0, 0.0);
         let bare = || {
@@ -148,6 +149,9 @@ fn main() {
         };
         let (bare, ours, ratio) = in_turns(work.rounds, bare, ours);
         println!("{:<6}{bare:>17.1}{ours:>17.1}{ratio:>14.2}{bare_lag:>17.1}{our_lag:>9.1}", work.name);
+    }
+    if !asked.is_empty() {
+        return;
     }
     println!("\nbeside W1, for a gradient applied");
     let w1 = || laggard(W1, &[], NoRows).0;

@@ -107,7 +107,7 @@ impl Shards {
         let shards = self.shards.len() as u32;
         let all = (0..run.workers.len() as u32).flat_map(|worker| (0..shards).map(move |shard| (worker, shard)));
         let key = |(worker, shard): &(u32, u32)| run.workers.len() as u32 + worker * shards + shard;
-        let on_way = all.filter(|part| run.queue.pending(key(part)).is_some());
+        let on_way = all.filter(|part| run.queue.is_pending(key(part)));
         let on_way = on_way.map(|(worker, shard)| unfinished(self.part(run, worker, shard).gradient, Fate::InFlight));
         let there = self.shards.iter().flat_map(|shard| shard.held(run.now));
         on_way.chain(there).collect()

@@ -379,7 +379,7 @@ impl Simulation {
         self.ledger.apply(&mut worker.tally, &gradient);
         self.fastest_clock = self.fastest_clock.max(worker.tally.applied);
         self.queue.schedule(number, arrival, ARRIVAL_OR_STEP);
-        self.touch_next();
+        self.touch_next(observer);
         let inspected = observer.wants_inspection(self.updates + 1);
         if inspected && observer.wants_optimiser(self.updates + 1) {
             self.optimiser_before = Some(self.model.optimiser.clone());
@@ -415,13 +415,27 @@ impl Simulation {
         }
     }
 
-    /// Reads a little of the worker whose event comes next, so that its cache lines are on their way while this event is
-    /// still being worked on. With more workers than the cache holds, this is a tenth of the time.
+    /// Reads a little of the workers whose events come next, so that their cache lines are on their way while this event is
+    /// still being worked on: with more workers than the cache holds, that is most of the time.
     #[inline(always)]
-    fn touch_next(&mut self) {
-        if self.workers.len() > MOST_NEAR
-            && let Some(worker) = self.queue.peek().and_then(|due| self.workers.get(due.key as usize)) {
-            std::hint::black_box((worker.version_read, worker.tally.lag_nanos));
+    fn touch_next(&mut self, observer: &impl Observer) {
+        if self.workers.len() > MOST_NEAR {
+            self.touch_far(observer);
+        }
+    }
+
+    #[inline(never)]
+    fn touch_far(&mut self, observer: &impl Observer) {
+        let touch = |(key, ahead): (u32, u64)| {
+            if let Some(worker) = self.workers.get(key as usize) {
+                std::hint::black_box((worker.tally.lag_nanos, self.snapshots.touch(worker.slot)));
+                observer.expects((self.version + ahead).saturating_sub(worker.version_read));
+            }
+        };
+        let next = self.queue.peek();
+        match self.queue.fresh() {
+            Some(keys) => keys.zip(1..).for_each(touch),
+            None => next.into_iter().for_each(|due| touch((due.key, 1))),
         }
     }
 

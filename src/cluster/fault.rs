@@ -247,7 +247,7 @@ impl Flow {
                     self.knocking.remove(place);
                 }
                 // Its request for a snapshot is lost, if one is under way.
-                if run.queue.pending(number).is_some() || asked.is_some() {
+                if run.queue.is_pending(number) || asked.is_some() {
                     run.queue.cancel(number);
                     self.owe(number);
                 }

@@ -53,6 +53,10 @@ pub trait Observer {
     /// A gradient was applied. Called at every step, so it must be quick.
     fn applied(&mut self, gradient: &Gradient);
 
+    /// Gradients of about this lag in versions will be applied soon: what is kept of such lags may be fetched. Asked only with so many workers that the
+    /// processor has not all of them near.
+    fn expects(&self, _lag_versions: u64) {}
+
     /// Whether to call [`Observer::inspect`] for the step that is the `updates`-th. Asked at every step.
     fn wants_inspection(&self, updates: u64) -> bool;
 

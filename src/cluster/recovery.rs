@@ -164,7 +164,7 @@ impl Flow {
             None => self.store.backlog = !self.server.buffer.is_empty() && run.model.comeback.recovery.is_stateless(),
         }
         self.report_server(run, Happening::ServerBack, observer)?;
-        if run.queue.pending(key(run, Key::Timer)).is_none() {
+        if !run.queue.is_pending(key(run, Key::Timer)) {
             self.set_timer(run);
         }
         self.reopen(run, observer)
@@ -172,7 +172,7 @@ impl Flow {
 
     /// Whoever waited for the server goes on.
     pub(super) fn reopen(&mut self, run: &mut Simulation, observer: &mut impl Observer) -> Result<()> {
-        if run.queue.pending(key(run, Key::Deadline)).is_none() {
+        if !run.queue.is_pending(key(run, Key::Deadline)) {
             // One that passed meanwhile passed without effect.
             self.set_deadline(run);
         }

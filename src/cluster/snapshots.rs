@@ -49,6 +49,12 @@ impl Snapshots {
         self.values[slot as usize]
     }
 
+    /// Looks at what is known of `slot`, only to have it near.
+    #[inline]
+    pub fn touch(&self, slot: u32) -> (f64, u32) {
+        (self.values[slot as usize * self.dimension], self.holders[slot as usize])
+    }
+
     /// Takes a reference to the current version.
     #[inline]
     pub fn hold(&mut self) -> u32 {

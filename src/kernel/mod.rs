@@ -1,9 +1,11 @@
 #![doc = include_str!("../../docs/kernel.md")]
 
+mod calendar;
 mod fingerprint;
 mod queue;
 mod streams;
 mod time;
+mod tournament;
 mod ziggurat;
 
 pub use fingerprint::Fingerprint;

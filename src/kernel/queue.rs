@@ -1,6 +1,8 @@
 //! The pending events: at most one a key, popped in a total order that is part of the contract.
 
+use super::calendar::Calendar;
 use super::time::Time;
+use super::tournament::Tournament;
 use std::hint::select_unpredictable;
 
 /// Which of several events at the same instant comes first: the lower rank. The model gives the ranks their meaning.
@@ -42,19 +44,19 @@ const NO_KEY: u32 = u32::MAX;
 /// A pending event as two words: its time, and `rank | sequence | key`. The order of events *is* the order of these
 /// 128 bits, ties included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Entry {
-    time: u64,
-    order: u64,
+pub(super) struct Entry {
+    pub time: u64,
+    pub order: u64,
 }
 
 /// Later than everything.
-const NOTHING: Entry = Entry { time: u64::MAX, order: u64::MAX };
+pub(super) const NOTHING: Entry = Entry { time: u64::MAX, order: u64::MAX };
 
 impl Entry {
     /// The smaller of two entries. Which one that is cannot be predicted, so it is selected without a branch; that two
     /// times are equal can, as it is either rare or the rule.
     #[inline(always)]
-    fn earlier(self, other: Entry) -> Entry {
+    pub fn earlier(self, other: Entry) -> Entry {
         if other.time == self.time {
             return first_scheduled(self, other);
         }
@@ -70,25 +72,36 @@ impl Entry {
         Due {
             time: Time(self.time),
             rank: Rank((self.order >> RANK_SHIFT) as u8),
-            key: (self.order & u64::from(Queue::MAX_KEYS - 1)) as u32,
+            key: self.key(),
         }
+    }
+
+    /// Whose event it is.
+    #[inline]
+    pub fn key(self) -> u32 {
+        (self.order & u64::from(Queue::MAX_KEYS - 1)) as u32
     }
 }
 
+/// So many keys are always near the processor.
+const MOST_NEAR: u32 = 1 << 14;
+
 /// A queue of at most one pending event a key, in the order (time, rank, order of scheduling).
 ///
-/// The pending events stand in the leaves of a tournament: every inner node holds the earlier of its two children, the
-/// root the next event. Scheduling replays one path of a fixed length without unpredictable branches; nothing is ever
-/// allocated after [`Queue::new`].
+/// Up to 16,384 keys play a tournament, beyond that they are entered in a calendar; the order is the same.
 #[derive(Clone, Debug)]
 pub struct Queue {
-    /// Node 1 is the root, nodes 2n and 2n + 1 play for node n, node `leaves + key` is the leaf of `key`; node 0 is not used.
-    tree: Vec<Entry>,
-    leaves: usize,
+    store: Store,
     sequence: u64,
-    /// The key that was popped last, while its leaf still holds the popped event. Most models schedule that key again
-    /// at once, which overwrites the leaf and saves one replay.
+    /// The key that was popped last, while the store still knows it by its event. Most models schedule that key again at
+    /// once, which saves taking it out.
     popped: u32,
+}
+
+#[derive(Clone, Debug)]
+enum Store {
+    Tournament(Tournament),
+    Calendar(Box<Calendar>),
 }
 
 impl Queue {
@@ -103,8 +116,11 @@ impl Queue {
     /// If `keys` exceeds [`Queue::MAX_KEYS`].
     pub fn new(keys: u32) -> Queue {
         assert!(keys <= Queue::MAX_KEYS, "a queue has at most {} keys", Queue::MAX_KEYS);
-        let leaves = (keys.max(1) as usize).next_power_of_two();
-        Queue { tree: vec![NOTHING; 2 * leaves], leaves, sequence: 0, popped: NO_KEY }
+        let store = match keys {
+            0..=MOST_NEAR => Store::Tournament(Tournament::new(keys)),
+            _ => Store::Calendar(Box::new(Calendar::new(keys))),
+        };
+        Queue { store, sequence: 0, popped: NO_KEY }
     }
 
     /// Lets the event of `key` happen at `time`, in place of the one that was pending for it, if any.
@@ -115,19 +131,28 @@ impl Queue {
     pub fn schedule(&mut self, key: u32, time: Time, rank: Rank) {
         assert!(self.sequence < Queue::MAX_EVENTS, "the event queue is exhausted after 2^40 events");
         let order = (u64::from(rank.0) << RANK_SHIFT) | (self.sequence << KEY_BITS) | u64::from(key);
+        let entry = Entry { time: time.nanos(), order };
         self.sequence += 1;
-        if self.popped == key {
+        let was_popped = self.popped == key;
+        if was_popped {
             self.popped = NO_KEY;
         }
-        self.replay(key, Entry { time: time.nanos(), order });
+        match &mut self.store {
+            Store::Tournament(tournament) => tournament.replay(key, entry),
+            Store::Calendar(calendar) if was_popped => calendar.reschedule(key, entry),
+            Store::Calendar(calendar) => calendar.schedule(key, entry),
+        }
     }
 
     /// Takes back the event of `key`; without effect if none is pending.
     pub fn cancel(&mut self, key: u32) {
         if self.popped == key {
-            self.popped = NO_KEY;
+            return self.settle();
         }
-        self.replay(key, NOTHING);
+        match &mut self.store {
+            Store::Tournament(tournament) => tournament.replay(key, NOTHING),
+            Store::Calendar(calendar) => calendar.cancel(key),
+        }
     }
 
     /// The next event, which is then no longer pending.
@@ -141,18 +166,33 @@ impl Queue {
     pub fn pop_by(&mut self, last: Time) -> Option<Due> {
         let due = self.peek().filter(|due| due.time <= last)?;
         self.popped = due.key;
+        if let Store::Calendar(calendar) = &mut self.store {
+            calendar.remove_first();
+        }
         Some(due)
     }
 
     /// The next event, left where it is.
-    #[inline]
+    #[inline(always)]
     pub fn peek(&mut self) -> Option<Due> {
         if self.popped != NO_KEY {
-            let key = std::mem::replace(&mut self.popped, NO_KEY);
-            self.replay(key, NOTHING);
+            self.settle();
         }
-        let first = self.tree[1];
+        let first = match &mut self.store {
+            Store::Tournament(tournament) => tournament.first(),
+            Store::Calendar(calendar) => calendar.first(),
+        };
         if first.time == NOTHING.time { None } else { Some(first.unpack()) }
+    }
+
+    /// The keys of the next events, in their order: now and then, of those that were not among them before, while they are still to
+    /// come. Who has much to look up for an event can begin then. Only of many keys.
+    #[inline(always)]
+    pub fn fresh(&mut self) -> Option<impl Iterator<Item = u32>> {
+        match &mut self.store {
+            Store::Tournament(_) => None,
+            Store::Calendar(calendar) => calendar.fresh(),
+        }
     }
 
     /// How many events were scheduled so far.
@@ -160,24 +200,27 @@ impl Queue {
         self.sequence
     }
 
-    /// When the event of `key` will happen, if one is pending.
-    pub fn pending(&self, key: u32) -> Option<Time> {
-        let entry = self.tree[self.leaves + key as usize];
-        (entry != NOTHING && key != self.popped).then(|| entry.unpack().time)
+    /// Whether an event of `key` is pending.
+    ///
+    /// # Panics
+    /// If the queue has no such key.
+    pub fn is_pending(&self, key: u32) -> bool {
+        let is_known = match &self.store {
+            Store::Tournament(tournament) => tournament.has(key),
+            Store::Calendar(calendar) => calendar.has(key),
+        };
+        is_known && key != self.popped
     }
 
+    /// Takes out what was popped, and not scheduled again.
+    #[cold]
     #[inline(never)]
-    fn replay(&mut self, key: u32, entry: Entry) {
-        let tree = self.tree.as_mut_slice();
-        let mut node = self.leaves + key as usize;
-        let mut winner = entry;
-        while node > 1 {
-            let rival = tree[node ^ 1];
-            tree[node] = winner;
-            winner = winner.earlier(rival);
-            node /= 2;
+    fn settle(&mut self) {
+        let key = std::mem::replace(&mut self.popped, NO_KEY);
+        match &mut self.store {
+            Store::Tournament(tournament) => tournament.replay(key, NOTHING),
+            Store::Calendar(calendar) => calendar.forget(key),
         }
-        tree[1] = winner;
     }
 }
 
@@ -190,6 +233,7 @@ fn first_scheduled(a: Entry, b: Entry) -> Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::{Purpose, Streams};
     use proptest::prelude::*;
 
     fn at(nanos: u64) -> Time {
@@ -215,9 +259,9 @@ mod tests {
         queue.schedule(0, at(9), Rank::new(0));
         queue.schedule(1, at(8), Rank::new(0));
         queue.cancel(1);
-        assert_eq!((queue.pending(0), queue.pending(1)), (Some(at(9)), None));
+        assert_eq!((queue.is_pending(0), queue.is_pending(1)), (true, false));
         assert_eq!(queue.pop().map(|due| due.time), Some(at(9)));
-        assert_eq!(queue.pending(0), None);
+        assert!(!queue.is_pending(0));
         assert_eq!(queue.pop(), None);
     }
 
@@ -228,6 +272,12 @@ mod tests {
         assert_eq!(queue.pop(), Some(Due { time: Time::MAX, rank: Rank::new(7), key: 0 }));
     }
 
+    /// A queue of nine keys, in either store.
+    fn queues() -> [Queue; 2] {
+        let calendar = Queue { store: Store::Calendar(Box::new(Calendar::new(9))), ..Queue::new(9) };
+        [Queue::new(9), calendar]
+    }
+
     #[derive(Clone, Debug)]
     enum Operation {
         Schedule(u32, u64, u8),
@@ -235,11 +285,16 @@ mod tests {
         Pop,
     }
 
+    /// Delays from none at all to the length of the clock: days of a calendar that are too long, too short, and of other years.
+    fn delay() -> impl Strategy<Value = u64> {
+        prop_oneof![0..6u64, 0..1 << 24, (0..60u32).prop_map(|bits| 1 << bits)]
+    }
+
     fn operation() -> impl Strategy<Value = Operation> {
         prop_oneof![
-            (0..9u32, 0..6u64, 0..3u8).prop_map(|(key, delay, rank)| Operation::Schedule(key, delay, rank)),
-            (0..9u32).prop_map(Operation::Cancel),
-            Just(Operation::Pop),
+            2 => (0..9u32, delay(), 0..3u8).prop_map(|(key, delay, rank)| Operation::Schedule(key, delay, rank)),
+            1 => (0..9u32).prop_map(Operation::Cancel),
+            2 => Just(Operation::Pop),
         ]
     }
 
@@ -247,28 +302,60 @@ mod tests {
         /// Against a plain list, searched for its least (time, rank, sequence), after any operations.
         #[test]
         fn behaves_as_a_list_searched_for_its_least(operations in prop::collection::vec(operation(), 0..300)) {
-            let mut queue = Queue::new(9);
-            let mut list: Vec<(u64, u8, usize, u32)> = Vec::new();
-            let mut now = 0;
-            for (sequence, operation) in operations.into_iter().enumerate() {
-                match operation {
-                    Operation::Schedule(key, delay, rank) => {
-                        queue.schedule(key, at(now + delay), Rank::new(rank));
-                        list.retain(|event| event.3 != key);
-                        list.push((now + delay, rank, sequence, key));
+            for mut queue in queues() {
+                let mut list: Vec<(u64, u8, usize, u32)> = Vec::new();
+                let mut now = 0;
+                for (sequence, operation) in operations.iter().enumerate() {
+                    match *operation {
+                        Operation::Schedule(key, delay, rank) => {
+                            let time = (now + delay).min(Time::MAX.nanos());
+                            queue.schedule(key, at(time), Rank::new(rank));
+                            list.retain(|event| event.3 != key);
+                            list.push((time, rank, sequence, key));
+                        }
+                        Operation::Cancel(key) => {
+                            queue.cancel(key);
+                            list.retain(|event| event.3 != key);
+                        }
+                        Operation::Pop => {
+                            let least = list.iter().min().copied();
+                            list.retain(|event| Some(*event) != least);
+                            let expected = least.map(|(time, rank, _, key)| Due { time: at(time), rank: Rank::new(rank), key });
+                            prop_assert_eq!(queue.pop(), expected);
+                            now = least.map_or(now, |event| event.0);
+                        }
                     }
-                    Operation::Cancel(key) => {
-                        queue.cancel(key);
-                        list.retain(|event| event.3 != key);
-                    }
-                    Operation::Pop => {
-                        let least = list.iter().min().copied();
-                        list.retain(|event| Some(*event) != least);
-                        let expected = least.map(|(time, rank, _, key)| Due { time: at(time), rank: Rank::new(rank), key });
-                        prop_assert_eq!(queue.pop(), expected);
-                        now = least.map_or(now, |event| event.0);
+                    for key in 0..9 {
+                        prop_assert_eq!(queue.is_pending(key), list.iter().any(|event| event.3 == key));
                     }
                 }
+            }
+        }
+    }
+
+    /// Many keys, each scheduled again when it was popped: both stores give the same events, whatever the law of the delays, and when it changes.
+    #[test]
+    fn a_calendar_gives_what_a_tournament_gives() {
+        const KEYS: u32 = 3000;
+        let laws: [fn(u64) -> u64; 5] = [
+            |word| word >> 34,
+            |_| 1_000_000,
+            |word| if word % 100 == 0 { word >> 10 } else { word >> 60 },
+            |word| 1 << (word % 50),
+            |word| (word >> 63) * 5,
+        ];
+        let [mut one, mut other] =
+            [Store::Tournament(Tournament::new(KEYS)), Store::Calendar(Box::new(Calendar::new(KEYS)))]
+                .map(|store| Queue { store, ..Queue::new(1) });
+        (0..KEYS).for_each(|key| [&mut one, &mut other].into_iter().for_each(|queue| queue.schedule(key, at(0), Rank::new(0))));
+        let mut random = Streams::new(3, 0).stream(Purpose(1), 0).draw(0);
+        for law in laws.into_iter().cycle().take(10) {
+            for _ in 0..20_000 {
+                let due = one.pop().unwrap();
+                assert_eq!(other.pop(), Some(due));
+                let time = at((due.time.nanos() + law(random.word())).min(Time::MAX.nanos()));
+                let rank = Rank::new((time.nanos() % 3) as u8);
+                [&mut one, &mut other].into_iter().for_each(|queue| queue.schedule(due.key, time, rank));
             }
         }
     }

@@ -47,7 +47,7 @@ impl Normal {
         let (layer, next) = self.0.layer(word);
         // From [2, 4) to [−1, 1).
         let x = (f64::from_bits(word >> 12 | 0x4000 << 48) - 3.0) * layer;
-        if x.abs() < next { x } else { sample_again(StandardNormal, word, random) }
+        if x.abs() < next { x } else { go_on(sample_again(StandardNormal, word, random.clone()), random) }
     }
 }
 
@@ -70,7 +70,7 @@ impl Exponential {
         let (layer, next) = self.0.layer(word);
         // From [1, 2) to (0, 1).
         let x = (f64::from_bits(word >> 12 | 0x3ff0 << 48) - (1.0 - f64::EPSILON / 2.0)) * layer;
-        if x < next { x } else { sample_again(Exp1, word, random) }
+        if x < next { x } else { go_on(sample_again(Exp1, word, random.clone()), random) }
     }
 }
 
@@ -91,11 +91,19 @@ impl Ziggurat {
     }
 }
 
+/// A generator that is handed over, and back, can stay in a register of the loop around.
+#[inline(always)]
+fn go_on((x, after): (f64, Generator), random: &mut Generator) -> f64 {
+    *random = after;
+    x
+}
+
 /// The draw that began with `word`, from its beginning.
 #[cold]
 #[inline(never)]
-fn sample_again(sampler: impl Distribution<f64>, word: u64, random: &mut Generator) -> f64 {
-    sampler.sample(&mut Then { word: Some(word), then: || random.word() })
+fn sample_again(sampler: impl Distribution<f64>, word: u64, mut random: Generator) -> (f64, Generator) {
+    let x = sampler.sample(&mut Then { word: Some(word), then: || random.word() });
+    (x, random)
 }
 
 /// A generator of one word, and then of others.

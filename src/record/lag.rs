@@ -93,6 +93,11 @@ impl Lags {
         class.record_causes(&gradient.causes);
     }
 
+    /// Looks at the bins of lags of so many versions, only to have them near.
+    pub fn touch(&self, lag_versions: u64) {
+        self.classes.iter().for_each(|class| class.versions.histogram().touch(lag_versions));
+    }
+
     /// Class by class.
     pub fn classes(&self) -> &[ClassLags] {
         &self.classes

@@ -286,6 +286,10 @@ impl<S: RowSink> Observer for Recorder<S> {
         self.lags.record(gradient);
     }
 
+    fn expects(&self, lag_versions: u64) {
+        self.lags.touch(lag_versions);
+    }
+
     #[inline(always)]
     fn wants_inspection(&self, updates: u64) -> bool {
         updates >= self.next
