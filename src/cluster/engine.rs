@@ -83,7 +83,7 @@ impl Simulation {
         let is_plain = model.is_plain();
         // More keys only if they are needed: one can mean one match more at every event.
         let mut queue = Queue::new(keys(&model));
-        for (number, member) in (0..).zip(&model.workers) {
+        for (number, member) in (0..).zip(model.workers.iter()) {
             queue.schedule(number, member.joins_at, START);
         }
         let mut simulation = Simulation {
@@ -379,7 +379,7 @@ impl Simulation {
         self.ledger.apply(&mut worker.tally, &gradient);
         self.fastest_clock = self.fastest_clock.max(worker.tally.applied);
         self.queue.schedule(number, arrival, ARRIVAL_OR_STEP);
-        self.touch_next(observer);
+        self.touch_next(number, observer);
         let inspected = observer.wants_inspection(self.updates + 1);
         if inspected && observer.wants_optimiser(self.updates + 1) {
             self.optimiser_before = Some(self.model.optimiser.clone());
@@ -418,25 +418,23 @@ impl Simulation {
     /// Reads a little of the workers whose events come next, so that their cache lines are on their way while this event is
     /// still being worked on: with more workers than the cache holds, that is most of the time.
     #[inline(always)]
-    fn touch_next(&mut self, observer: &impl Observer) {
+    fn touch_next(&mut self, number: u32, observer: &impl Observer) {
         if self.workers.len() > MOST_NEAR {
-            self.touch_far(observer);
+            self.touch_far(number, observer);
         }
     }
 
     #[inline(never)]
-    fn touch_far(&mut self, observer: &impl Observer) {
-        let touch = |(key, ahead): (u32, u64)| {
+    fn touch_far(&mut self, number: u32, observer: &impl Observer) {
+        let mut seen = 0;
+        self.queue.foresee(number, |key, before| {
             if let Some(worker) = self.workers.get(key as usize) {
-                std::hint::black_box((worker.tally.lag_nanos, self.snapshots.touch(worker.slot)));
-                observer.expects((self.version + ahead).saturating_sub(worker.version_read));
+                let lag = (self.version + before).saturating_sub(worker.version_read);
+                seen ^= worker.tally.lag_nanos as u64 ^ self.snapshots.glance(worker.slot) ^ observer.expects(lag);
             }
-        };
-        let next = self.queue.peek();
-        match self.queue.fresh() {
-            Some(keys) => keys.zip(1..).for_each(touch),
-            None => next.into_iter().for_each(|due| touch((due.key, 1))),
-        }
+        });
+        // As if it mattered.
+        std::hint::black_box(seen);
     }
 
     /// The gradient that a worker has under way, if it ended now without having waited for anything.
@@ -471,9 +469,13 @@ impl Simulation {
             parameters: self.snapshots.current(),
             read,
         };
-        self.model.optimiser.transform(&mut self.update, &context);
+        // Where all that is left to do is to multiply by the learning rate, that is done as the step is written.
+        let rate = self.model.optimiser.plain_rate();
+        if rate.is_none() {
+            self.model.optimiser.transform(&mut self.update, &context);
+        }
         self.snapshots.release(slot);
-        self.snapshots.step(&self.update)
+        self.snapshots.step_scaled(&self.update, rate.unwrap_or(1.0))
     }
 
     #[cold]

@@ -8,7 +8,8 @@ use super::errors;
 use super::fault::Faults;
 use super::gradient::{Fate, Gradient};
 use super::link::{Link, Way};
-use super::model::{DelayId, Member, Model, purpose};
+use super::members::Members;
+use super::model::{DelayId, Model, purpose};
 use super::publish::{Edition, Published};
 use super::server::{Held, Server};
 use super::store::Store;
@@ -468,7 +469,7 @@ pub fn is_under_way(standing: &Standing, index: u64) -> bool {
 }
 
 /// The data that wait longest to be computed again by a worker like this one: others see other data, or take other steps on them.
-fn take_again(again: &mut VecDeque<(u32, u64)>, members: &[Member], number: u32) -> Option<(u32, u64)> {
+fn take_again(again: &mut VecDeque<(u32, u64)>, members: &Members, number: u32) -> Option<(u32, u64)> {
     let kind = |number: u32| (members[number as usize].class, members[number as usize].local_steps);
     let place = again.iter().position(|&(owner, _)| kind(owner) == kind(number))?;
     again.remove(place)

@@ -12,6 +12,7 @@ mod gradient;
 mod incident;
 mod ledger;
 mod link;
+mod members;
 mod model;
 mod process;
 mod publish;
@@ -35,6 +36,7 @@ pub use gradient::{CAUSES, Causes, FATES, Fate, Gradient};
 pub use incident::{Happening, Incident};
 pub use ledger::{Books, Ledger};
 pub use link::SharedLink;
+pub use members::Members;
 pub use model::{
     Comeback, DelayId, Legs, Member, Model, Occurs, Process, Publish, Serving, ShardSpec, Sharding, Stop, Target,
     purpose,
@@ -53,9 +55,11 @@ pub trait Observer {
     /// A gradient was applied. Called at every step, so it must be quick.
     fn applied(&mut self, gradient: &Gradient);
 
-    /// Gradients of about this lag in versions will be applied soon: what is kept of such lags may be fetched. Asked only with so many workers that the
-    /// processor has not all of them near.
-    fn expects(&self, _lag_versions: u64) {}
+    /// Gradients of about this lag in versions will be applied soon: what is kept of such lags may be fetched. What is returned means
+    /// nothing. Asked only with so many workers that the processor has not all of them near.
+    fn expects(&self, _lag_versions: u64) -> u64 {
+        0
+    }
 
     /// Whether to call [`Observer::inspect`] for the step that is the `updates`-th. Asked at every step.
     fn wants_inspection(&self, updates: u64) -> bool;

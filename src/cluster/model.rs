@@ -1,6 +1,7 @@
 //! Everything that a run is made of, built and checked, before its first event.
 
 use super::link::SharedLink;
+use super::members::Members;
 use crate::delay::Sampler;
 use crate::failure::{Future, Meanwhile, Recovery};
 use crate::kernel::{Purpose, Span, Streams, Time};
@@ -68,7 +69,7 @@ impl DelayId {
 }
 
 /// The delays that one gradient of a worker takes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Legs {
     /// Server to worker.
     pub download: DelayId,
@@ -79,7 +80,7 @@ pub struct Legs {
 }
 
 /// One worker.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Member {
     /// Its class.
     pub class: u32,
@@ -247,7 +248,7 @@ pub struct Model {
     /// And how they work together.
     pub sharding: Sharding,
     /// The workers, class by class.
-    pub workers: Vec<Member>,
+    pub workers: Members,
     /// What fails.
     pub failures: Vec<Arc<Process>>,
     /// And what comes after, for the server.
@@ -272,7 +273,7 @@ impl Model {
             && self.server.service == DelayId::NONE
             && self.server.step == DelayId::NONE
             && self.server.publish == Publish::ALWAYS
-            && self.workers.iter().all(member)
+            && self.workers.kinds().iter().all(member)
             && self.failures.is_empty()
             && self.shards.is_empty()
             && self.server.link.is_none()
@@ -286,7 +287,7 @@ impl Model {
         let composition = &self.composition;
         composition.pace == Pace::AtOnce
             && !composition.steps_with_several()
-            && self.workers.iter().all(|member| member.request == DelayId::NONE)
+            && self.workers.kinds().iter().all(|member| member.request == DelayId::NONE)
             && self.failures.is_empty()
             && self.shards.is_empty()
             && self.server.duplicates == 0.0
@@ -295,6 +296,6 @@ impl Model {
 
     /// Whether anything has a price.
     pub fn has_prices(&self) -> bool {
-        self.server.price_per_s > 0.0 || self.workers.iter().any(|member| member.price_per_s > 0.0)
+        self.server.price_per_s > 0.0 || self.workers.kinds().iter().any(|member| member.price_per_s > 0.0)
     }
 }

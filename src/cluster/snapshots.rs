@@ -49,10 +49,10 @@ impl Snapshots {
         self.values[slot as usize]
     }
 
-    /// Looks at what is known of `slot`, only to have it near.
+    /// The first parameter in `slot`, and who holds it, for who only wants to have them near.
     #[inline]
-    pub fn touch(&self, slot: u32) -> (f64, u32) {
-        (self.values[slot as usize * self.dimension], self.holders[slot as usize])
+    pub fn glance(&self, slot: u32) -> u64 {
+        self.values[slot as usize * self.dimension].to_bits() ^ u64::from(self.holders[slot as usize])
     }
 
     /// Takes a reference to the current version.
@@ -81,8 +81,14 @@ impl Snapshots {
     /// [`LARGEST`].
     #[inline(always)]
     pub fn step(&mut self, update: &[f64]) -> bool {
+        self.step_scaled(update, 1.0)
+    }
+
+    /// The same with `rate` × `update`.
+    #[inline(always)]
+    pub fn step_scaled(&mut self, update: &[f64], rate: f64) -> bool {
         let old = self.turn();
-        self.write(old, self.current, update)
+        self.write(old, self.current, update, rate)
     }
 
     /// The same of one parameter.
@@ -121,12 +127,12 @@ impl Snapshots {
         self.holders.len() as u32 - 1
     }
 
-    /// Writes the parameters in slot `old` − `update` to slot `new`.
-    fn write(&mut self, old: u32, new: u32, update: &[f64]) -> bool {
+    /// Writes the parameters in slot `old` − `rate` × `update` to slot `new`.
+    fn write(&mut self, old: u32, new: u32, update: &[f64], rate: f64) -> bool {
         let (from, to) = (old as usize * self.dimension, new as usize * self.dimension);
         let mut sound = true;
         let mut subtract = |(w, (old, u)): (&mut f64, (&f64, &f64))| {
-            *w = old - u;
+            *w = old - rate * u;
             sound &= w.abs() <= LARGEST;
         };
         if from == to {

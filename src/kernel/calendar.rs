@@ -178,10 +178,10 @@ impl Calendar {
         self.orders[key as usize] = NOT_PENDING;
     }
 
-    /// The keys of what happens next, in their order, once for each day.
+    /// What happens next, in its order, once for each day.
     #[inline(always)]
-    pub fn fresh(&mut self) -> Option<impl Iterator<Item = u32>> {
-        std::mem::take(&mut self.is_fresh).then(|| self.ready.iter().rev().map(|entry| entry.key()))
+    pub fn fresh(&mut self) -> Option<impl Iterator<Item = &Entry>> {
+        std::mem::take(&mut self.is_fresh).then(|| self.ready.iter().rev())
     }
 
     /// Enters an event of a later day on its page.

@@ -185,13 +185,22 @@ impl Queue {
         if first.time == NOTHING.time { None } else { Some(first.unpack()) }
     }
 
-    /// The keys of the next events, in their order: now and then, of those that were not among them before, while they are still to
-    /// come. Who has much to look up for an event can begin then. Only of many keys.
+    /// Shows to `each` keys whose events are about to come, and roughly how many events come before. To be called when an event of `key` has just been scheduled: it
+    /// then shows several now and then, every key about once for every event, so that who has much to look up for an event can begin then, with several
+    /// at the same time.
     #[inline(always)]
-    pub fn fresh(&mut self) -> Option<impl Iterator<Item = u32>> {
+    pub fn foresee(&mut self, key: u32, mut each: impl FnMut(u32, u64)) {
         match &mut self.store {
-            Store::Tournament(_) => None,
-            Store::Calendar(calendar) => calendar.fresh(),
+            Store::Tournament(tournament) => {
+                if let Some(entries) = tournament.favourites(key) {
+                    entries.iter().zip(Tournament::AHEAD..).for_each(|(entry, before)| each(entry.key(), before));
+                }
+            }
+            Store::Calendar(calendar) => {
+                if let Some(entries) = calendar.fresh() {
+                    entries.zip(1..).for_each(|(entry, before)| each(entry.key(), before));
+                }
+            }
         }
     }
 
@@ -287,7 +296,7 @@ mod tests {
 
     /// Delays from none at all to the length of the clock: days of a calendar that are too long, too short, and of other years.
     fn delay() -> impl Strategy<Value = u64> {
-        prop_oneof![0..6u64, 0..1 << 24, (0..60u32).prop_map(|bits| 1 << bits)]
+        prop_oneof![0..6u64, 0..1u64 << 24, (0..60u32).prop_map(|bits| 1u64 << bits)]
     }
 
     fn operation() -> impl Strategy<Value = Operation> {

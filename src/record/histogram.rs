@@ -122,9 +122,10 @@ impl<const PRECISION: u32> Histogram<PRECISION> {
         }
     }
 
-    /// Looks at the bin of a value that has one of its own, only to have it near.
-    pub fn touch(&self, value: u64) {
-        std::hint::black_box(self.counts.get(value as usize).copied());
+    /// How often a value that has a bin of its own was counted, but for what has spilled; 0 for others.
+    #[inline(always)]
+    pub fn count_about(&self, value: u64) -> u64 {
+        self.counts.get(value as usize).map_or(0, |&count| u64::from(count))
     }
 
     /// The first value in a bin so high that there is no room for it yet.

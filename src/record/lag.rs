@@ -93,9 +93,10 @@ impl Lags {
         class.record_causes(&gradient.causes);
     }
 
-    /// Looks at the bins of lags of so many versions, only to have them near.
-    pub fn touch(&self, lag_versions: u64) {
-        self.classes.iter().for_each(|class| class.versions.histogram().touch(lag_versions));
+    /// Looks at the bins of lags of so many versions.
+    #[inline(always)]
+    pub fn count_about(&self, lag_versions: u64) -> u64 {
+        self.classes.iter().map(|class| class.versions.histogram().count_about(lag_versions)).sum()
     }
 
     /// Class by class.

@@ -196,7 +196,7 @@ pub struct Recording<S> {
 impl<S: RowSink> Recorder<S> {
     /// A recorder for `simulation`, which has not yet begun. Rows of single gradients go to `sink`.
     pub fn new(spec: &Record, simulation: &Simulation, sink: S) -> Recorder<S> {
-        let classes = simulation.model().workers.iter().map(|worker| worker.class as usize + 1).max().unwrap_or(0);
+        let classes = simulation.model().workers.kinds().iter().map(|worker| worker.class as usize + 1).max().unwrap_or(0);
         let mut recorder = Recorder {
             spec: spec.clone(),
             lags: Lags::new(classes),
@@ -286,8 +286,9 @@ impl<S: RowSink> Observer for Recorder<S> {
         self.lags.record(gradient);
     }
 
-    fn expects(&self, lag_versions: u64) {
-        self.lags.touch(lag_versions);
+    #[inline(always)]
+    fn expects(&self, lag_versions: u64) -> u64 {
+        self.lags.count_about(lag_versions)
     }
 
     #[inline(always)]

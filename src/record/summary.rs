@@ -5,7 +5,7 @@ use super::histogram::Moments;
 use super::lag::Lags;
 use super::steady::Cut;
 use super::vain::Vain;
-use crate::cluster::{Books, Ended, FATES, Fate, Simulation};
+use crate::cluster::{Ended, FATES, Fate, Simulation};
 use crate::kernel::Time;
 use crate::protocol::Work;
 use crate::vector::distance;
@@ -273,34 +273,32 @@ impl Summary {
     ) -> Summary {
         let (lags, cut) = (&recording.lags, recording.cut.as_ref());
         let objective = &simulation.model().objective;
-        let books: Vec<Books> = simulation.books().collect();
-        let (class_fates, class_weights) = by_class(simulation, &books, lags.classes().len());
+        let sums = Sums::new(simulation, lags.classes().len());
         let time_s = simulation.now().seconds();
         let reached = ended == Ended::Loss;
-        let started = books.iter().map(|books| books.started).sum();
-        let stationary = objective.stationary(&steps_of_classes(simulation, &books)).zip(objective.minimiser());
+        let stationary = objective.stationary(&sums.steps).zip(objective.minimiser());
         Summary {
             seed,
             replication,
-            workers: books.len() as u64,
+            workers: sums.workers,
             steps: simulation.updates(),
             time_s,
             warm_up: cut.map_or(0, |cut| cut.updates),
             in_flight_lag_versions: simulation.ledger().in_flight_lag(),
             time_to_loss_s: reached.then_some(time_s),
             updates_to_loss: reached.then(|| simulation.updates() as f64),
-            gradients_to_loss: reached.then_some(started as f64),
+            gradients_to_loss: reached.then_some(sums.started as f64),
             loss: Some(objective.loss(simulation.parameters())).filter(|loss| loss.is_finite()),
             distance: objective
                 .minimiser()
                 .map(|best| distance(simulation.parameters(), best))
                 .filter(|distance| distance.is_finite()),
             stationary_bias: stationary.map(|(settles, best)| distance(&settles, best)),
-            worker_utilisation: worker_utilisation(simulation, &books),
-            started,
-            fates: std::array::from_fn(|fate| class_fates.iter().map(|own| own[fate]).sum()),
-            class_fates,
-            class_weights,
+            worker_utilisation: worker_utilisation(simulation, &sums),
+            started: sums.started,
+            fates: std::array::from_fn(|fate| sums.fates.iter().map(|own| own[fate]).sum()),
+            class_fates: sums.fates,
+            class_weights: sums.weights,
             cost: simulation.cost(),
             cost_to_loss: simulation.cost().filter(|_| reached),
             fingerprint: simulation.fingerprint(),
@@ -309,7 +307,7 @@ impl Summary {
         }
         .with_lags(simulation, lags, cut)
         .with_outages(simulation)
-        .with_time(simulation, &books, &recording.vain)
+        .with_time(simulation, sums.down_nanos, &recording.vain)
         .with_shards(simulation)
     }
 
@@ -361,10 +359,9 @@ impl Summary {
     }
 
     /// The same, with where the workers' time went.
-    fn with_time(self, simulation: &Simulation, books: &[Books], vain: &Vain) -> Summary {
+    fn with_time(self, simulation: &Simulation, down: u128, vain: &Vain) -> Summary {
         let rented = rented(simulation) as f64;
         let share = |part: u128| (rented > 0.0).then(|| part as f64 / rented);
-        let down: u128 = books.iter().map(|books| u128::from(books.down.nanos())).sum();
         let (useful, undone) = simulation.applied_nanos();
         let seconds = |nanos: u128| nanos as f64 / 1e9;
         let time = WorkerTime {
@@ -405,34 +402,48 @@ fn rented(simulation: &Simulation) -> u128 {
     simulation.model().workers.iter().map(|member| there(member.joins_at)).sum()
 }
 
-/// Fates and weights of all gradients, class by class.
-fn by_class(simulation: &Simulation, books: &[Books], classes: usize) -> (Vec<[u64; FATES.len()]>, Vec<f64>) {
-    let (mut fates, mut weights) = (vec![[0; FATES.len()]; classes], vec![0.0; classes]);
-    for (books, member) in books.iter().zip(&simulation.model().workers) {
-        let own = &mut fates[member.class as usize];
-        own.iter_mut().zip(books.fates).for_each(|(total, count)| *total += count);
-        weights[member.class as usize] += books.weight;
-    }
-    (fates, weights)
+/// What the books of all workers add up to.
+struct Sums {
+    workers: u64,
+    started: u64,
+    /// Class by class.
+    fates: Vec<[u64; FATES.len()]>,
+    weights: Vec<f64>,
+    /// How many steps on its objective each class took, weighted; 0 where workers keep parameters of their own, so that what a class pulls is no
+    /// matter of how often.
+    steps: Vec<f64>,
+    waited_nanos: u128,
+    down_nanos: u128,
 }
 
-/// How many steps on its objective each class took, weighted; none where workers keep parameters of their own, so that what a
-/// class pulls is no matter of how often.
-fn steps_of_classes(simulation: &Simulation, books: &[Books]) -> Vec<f64> {
-    let model = simulation.model();
-    let classes = model.workers.iter().map(|member| member.class as usize + 1).max().unwrap_or(0);
-    let mut steps = vec![0.0; classes];
-    if !matches!(model.composition.work, Work::Elastic { .. }) {
-        for (books, member) in books.iter().zip(&model.workers) {
-            steps[member.class as usize] += books.weight * f64::from(member.local_steps);
+impl Sums {
+    fn new(simulation: &Simulation, classes: usize) -> Sums {
+        let model = simulation.model();
+        let steps = !matches!(model.composition.work, Work::Elastic { .. });
+        let mut sums = Sums {
+            workers: model.workers.len() as u64,
+            started: 0,
+            fates: vec![[0; FATES.len()]; classes],
+            weights: vec![0.0; classes],
+            steps: vec![0.0; classes],
+            waited_nanos: 0,
+            down_nanos: 0,
+        };
+        for (books, member) in simulation.books().zip(model.workers.iter()) {
+            let class = member.class as usize;
+            sums.started += books.started;
+            sums.fates[class].iter_mut().zip(books.fates).for_each(|(total, count)| *total += count);
+            sums.weights[class] += books.weight;
+            sums.steps[class] += if steps { books.weight * f64::from(member.local_steps) } else { 0.0 };
+            sums.waited_nanos += u128::from(books.waited.nanos());
+            sums.down_nanos += u128::from(books.down.nanos());
         }
+        sums
     }
-    steps
 }
 
 /// Of the time from joining on, the share in which workers were neither down nor without work.
-fn worker_utilisation(simulation: &Simulation, books: &[Books]) -> Option<f64> {
+fn worker_utilisation(simulation: &Simulation, sums: &Sums) -> Option<f64> {
     let time = rented(simulation);
-    let waited: u128 = books.iter().map(|books| u128::from((books.waited + books.down).nanos())).sum();
-    (time > 0).then(|| 1.0 - waited as f64 / time as f64)
+    (time > 0).then(|| 1.0 - (sums.waited_nanos + sums.down_nanos) as f64 / time as f64)
 }

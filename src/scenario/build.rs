@@ -131,7 +131,7 @@ pub fn build(scenario: &Scenario, files: &Files, quantities: &[&str]) -> Result<
         server,
         shards,
         sharding,
-        workers: members,
+        workers: members.into_iter().collect(),
         failures,
         comeback,
         stop: stop(scenario),

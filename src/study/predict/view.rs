@@ -22,7 +22,7 @@ impl View<'_> {
         let model = &prepared.model;
         let mean = |id: DelayId| id.place().map_or(0.0, |place| model.delays[place].delay().mean());
         let mut away = vec![(0, 0.0); prepared.scenario.workers.len()];
-        for member in &model.workers {
+        for member in model.workers.iter() {
             let (legs, (count, all_s)) = (member.legs, &mut away[member.class as usize]);
             *count += 1;
             *all_s += mean(legs.download) + mean(legs.compute) * f64::from(member.local_steps) + mean(legs.upload);
