@@ -419,15 +419,15 @@ impl Simulation {
     /// still being worked on: with more workers than the cache holds, that is most of the time.
     #[inline(always)]
     fn touch_next(&mut self, number: u32, observer: &impl Observer) {
-        if self.workers.len() > MOST_NEAR {
-            self.touch_far(number, observer);
+        if self.workers.len() > MOST_NEAR && self.queue.note(number) {
+            self.touch_far(observer);
         }
     }
 
     #[inline(never)]
-    fn touch_far(&mut self, number: u32, observer: &impl Observer) {
+    fn touch_far(&mut self, observer: &impl Observer) {
         let mut seen = 0;
-        self.queue.foresee(number, |key, before| {
+        self.queue.foresee(|key, before| {
             if let Some(worker) = self.workers.get(key as usize) {
                 let lag = (self.version + before).saturating_sub(worker.version_read);
                 seen ^= worker.tally.lag_nanos as u64 ^ self.snapshots.glance(worker.slot) ^ observer.expects(lag);

@@ -178,10 +178,17 @@ impl Calendar {
         self.orders[key as usize] = NOT_PENDING;
     }
 
-    /// What happens next, in its order, once for each day.
+    /// Whether anything is ready that was not shown yet.
     #[inline(always)]
-    pub fn fresh(&mut self) -> Option<impl Iterator<Item = &Entry>> {
-        std::mem::take(&mut self.is_fresh).then(|| self.ready.iter().rev())
+    pub fn has_fresh(&self) -> bool {
+        self.is_fresh
+    }
+
+    /// What happens next, in its order: to be shown once.
+    #[inline(always)]
+    pub fn fresh(&mut self) -> impl Iterator<Item = &Entry> {
+        self.is_fresh = false;
+        self.ready.iter().rev()
     }
 
     /// Enters an event of a later day on its page.

@@ -185,22 +185,24 @@ impl Queue {
         if first.time == NOTHING.time { None } else { Some(first.unpack()) }
     }
 
-    /// Shows to `each` keys whose events are about to come, and roughly how many events come before. To be called when an event of `key` has just been scheduled: it
-    /// then shows several now and then, every key about once for every event, so that who has much to look up for an event can begin then, with several
-    /// at the same time.
+    /// Notes that an event of `key` has just been scheduled; true now and then, when [`Queue::foresee`] has something to show.
     #[inline(always)]
-    pub fn foresee(&mut self, key: u32, mut each: impl FnMut(u32, u64)) {
+    pub fn note(&mut self, key: u32) -> bool {
+        match &mut self.store {
+            Store::Tournament(tournament) => tournament.note(key),
+            Store::Calendar(calendar) => calendar.has_fresh(),
+        }
+    }
+
+    /// Shows to `each` keys whose events are about to come, and roughly how many events come before: every key about once for every event, and several at
+    /// a time, so that who has much to look up for an event can begin with all of them together.
+    #[inline(always)]
+    pub fn foresee(&mut self, mut each: impl FnMut(u32, u64)) {
         match &mut self.store {
             Store::Tournament(tournament) => {
-                if let Some(entries) = tournament.favourites(key) {
-                    entries.iter().zip(Tournament::AHEAD..).for_each(|(entry, before)| each(entry.key(), before));
-                }
+                tournament.noted().iter().zip(Tournament::AHEAD..).for_each(|(&key, before)| each(key, before));
             }
-            Store::Calendar(calendar) => {
-                if let Some(entries) = calendar.fresh() {
-                    entries.zip(1..).for_each(|(entry, before)| each(entry.key(), before));
-                }
-            }
+            Store::Calendar(calendar) => calendar.fresh().zip(1..).for_each(|(entry, before)| each(entry.key(), before)),
         }
     }
 

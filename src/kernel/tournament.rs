@@ -2,20 +2,29 @@
 
 use super::queue::{Entry, NOTHING};
 
-/// Every inner node holds the earlier of its two children, the root the next event. Scheduling replays one path of a fixed length without unpredictable
-/// branches; nothing is ever allocated after the beginning.
+/// Four play in a match, the earliest of them in a match one level above, and so on: scheduling replays one path of a fixed length without unpredictable branches;
+/// nothing is ever allocated after the beginning.
 #[derive(Clone, Debug)]
 pub struct Tournament {
-    /// Node 1 is the root, nodes 2n and 2n + 1 play for node n, node `leaves + key` is the leaf of `key`; node 0 is not used.
-    tree: Vec<Entry>,
+    /// Match 0 is the final; the winner of match m plays in match (m − 1)/4.
+    matches: Vec<Match>,
+    /// The first of the matches in which keys play themselves, four in each.
     leaves: usize,
-    /// Favourites that were not shown yet, and how many there were.
-    notes: [Entry; NOTES],
+    first: Entry,
+    /// The keys of favourites that were not shown yet, and where the next one is to be put.
+    notes: [u32; NOTES],
     noted: usize,
+    /// By so many bits a key must be shifted to become the number of its part.
+    part_bits: u32,
 }
 
-/// Of so many parts of the keys the favourites are known.
-const PARTS: usize = 32;
+/// One line of the cache.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Match([Entry; 4]);
+
+/// Of so many parts of the keys the favourites are known: those that play in the matches just below the final.
+const PARTS: usize = 16;
 /// So many favourites are shown at a time.
 const NOTES: usize = 8;
 
@@ -25,43 +34,67 @@ impl Tournament {
 
     /// Nothing pending, of so many keys.
     pub fn new(keys: u32) -> Tournament {
-        let leaves = (keys.max(1) as usize).next_power_of_two();
-        Tournament { tree: vec![NOTHING; 2 * leaves], leaves, notes: [NOTHING; NOTES], noted: 0 }
+        let (mut leaves, mut width, mut part_bits) = (0, 1, 0);
+        while 4 * width < keys as usize {
+            leaves += width;
+            width *= 4;
+            part_bits += 2;
+        }
+        Tournament {
+            matches: vec![Match([NOTHING; 4]); leaves + width],
+            leaves,
+            first: NOTHING,
+            notes: [0; NOTES],
+            noted: 0,
+            part_bits: u32::saturating_sub(part_bits, 2),
+        }
     }
 
     /// The next event.
     #[inline(always)]
     pub fn first(&self) -> Entry {
-        self.tree[1]
+        self.first
     }
 
-    /// The winners of parts of the keys, several at a time. Where the event of `key` was the next one, and was replaced, the winner of its part is the only one that
-    /// has changed; its own event is then about as many events away as there are parts.
+    /// Notes the winner of the part in which `key` plays: where the event of `key` was the next one, and was replaced, this is the only one that has changed, and its
+    /// own event is about as many events away as there are parts. True when the notes are full.
     #[inline(always)]
-    pub fn favourites(&mut self, key: u32) -> Option<&[Entry; NOTES]> {
-        let matches = (self.leaves / PARTS).max(1).trailing_zeros();
-        self.notes[self.noted % NOTES] = self.tree[(self.leaves + key as usize) >> matches];
-        self.noted += 1;
-        self.noted.is_multiple_of(NOTES).then_some(&self.notes)
+    pub fn note(&mut self, key: u32) -> bool {
+        let part = (key >> self.part_bits) as usize % PARTS;
+        let Match(four) = &self.matches[(1 + part / 4).min(self.leaves)];
+        self.notes[self.noted] = four[part % 4].key();
+        self.noted = (self.noted + 1) % NOTES;
+        self.noted == 0
+    }
+
+    /// The notes.
+    pub fn noted(&self) -> &[u32; NOTES] {
+        &self.notes
     }
 
     /// Whether an event of `key` is pending.
     pub fn has(&self, key: u32) -> bool {
-        self.tree[self.leaves + key as usize] != NOTHING
+        let Match(four) = &self.matches[self.leaves + key as usize / 4];
+        four[key as usize % 4] != NOTHING
     }
 
     /// Puts `entry` in place of what there was of `key`.
     #[inline(never)]
     pub fn replay(&mut self, key: u32, entry: Entry) {
-        let tree = self.tree.as_mut_slice();
-        let mut node = self.leaves + key as usize;
+        let mut number = self.leaves + key as usize / 4;
+        let mut seat = key as usize % 4;
         let mut winner = entry;
-        while node > 1 {
-            let rival = tree[node ^ 1];
-            tree[node] = winner;
-            winner = winner.earlier(rival);
-            node /= 2;
+        loop {
+            let Match(four) = &mut self.matches[number];
+            // The others among themselves first: that does not wait for what comes from below.
+            let others = four[(seat + 1) % 4].earlier(four[(seat + 2) % 4]).earlier(four[(seat + 3) % 4]);
+            four[seat] = winner;
+            winner = winner.earlier(others);
+            if number == 0 {
+                break;
+            }
+            (number, seat) = ((number - 1) / 4, (number - 1) % 4);
         }
-        tree[1] = winner;
+        self.first = winner;
     }
 }
