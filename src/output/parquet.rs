@@ -1,14 +1,17 @@
-//! Parquet, by polars. Equal tables give equal bytes: one row group at a time, fixed sizes, nothing of host or hour.
+//! Parquet, by the writer of polars. Equal tables give equal bytes: one row group at a time, fixed sizes, nothing of host or hour.
 
 use super::stamp::Stamp;
-use super::table::{Table, Values};
+use super::table::{Column, Table, Values};
 use crate::error::{Error, Result};
-use polars::io::parquet::write::{BatchedWriter, KeyValueMetadata};
-use polars::polars_utils::compression::ZstdLevel;
-use polars::prelude::{
-    Column, CompatLevel, DataFrame, NamedFrom, ParquetCompression, ParquetWriter, Schema, SchemaExt, Series,
+use polars::prelude::PolarsResult;
+use polars_arrow::array::{Array, DictionaryArray, PrimitiveArray, Utf8Array};
+use polars_arrow::datatypes::{ArrowDataType, ArrowSchema, Field};
+use polars_arrow::types::NativeType;
+use polars_parquet::parquet::error::ParquetError;
+use polars_parquet::write::{
+    CompressionOptions, Compressor, DynIter, DynStreamingIterator, Encoding, FallibleStreamingIterator, FileWriter, KeyValue, ParquetType,
+    StatisticsOptions, Version, WriteOptions, ZstdLevel, array_to_columns, schema_to_metadata_key,
 };
-use polars_parquet::write::schema_to_metadata_key;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -18,12 +21,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 const ZSTD: i32 = 1;
 
 /// Rows that are written at a time; memory is bounded by these.
-pub const ROW_GROUP: usize = 1 << 17;
+pub const ROW_GROUP: usize = 1 << 16;
 
 /// A Parquet file that is being written, a batch at a time.
 pub struct Writer {
     path: std::path::PathBuf,
-    batches: BatchedWriter<Witnessed>,
+    file: FileWriter<Witnessed>,
+    footer: Vec<KeyValue>,
     failure: Failure,
 }
 
@@ -62,51 +66,92 @@ fn refuse(path: &Path, error: impl std::fmt::Display) -> Error {
     Error::Table { path: path.to_owned(), reason: error.to_string() }
 }
 
-fn frame(path: &Path, table: &Table) -> Result<DataFrame> {
-    let column = |column: &super::table::Column| -> Column {
-        let name = column.name.as_str().into();
-        match &column.values {
-            Values::Whole(values) => Series::new(name, values).into(),
-            Values::Signed(values) => Series::new(name, values).into(),
-            Values::MaybeWhole(values) => Series::new(name, values).into(),
-            Values::Number(values) => Series::new(name, values).into(),
-            Values::Text(values) => Series::new(name, values).into(),
-        }
+/// How a column is described to readers: text is plain text, as polars' own default, views, is a type that few of them compute with.
+fn field(column: &Column) -> Field {
+    let kind = match &column.values {
+        Values::Whole(_) | Values::MaybeWhole(_) => ArrowDataType::UInt64,
+        Values::Signed(_) => ArrowDataType::Int64,
+        Values::Number(_) => ArrowDataType::Float64,
+        Values::Text(_) | Values::Choice(..) => ArrowDataType::LargeUtf8,
     };
-    DataFrame::new_infer_height(table.columns.iter().map(column).collect()).map_err(|error| refuse(path, error))
+    let may_miss = !matches!(column.values, Values::Whole(_) | Values::Signed(_));
+    Field::new(column.name.as_str().into(), kind, may_miss)
+}
+
+/// The values as the writer takes them, and how it is to encode them: whole numbers by their differences, few different values by their numbers in a dictionary.
+fn array(values: &Values) -> PolarsResult<(Box<dyn Array>, Encoding)> {
+    Ok(match values {
+        Values::Whole(values) => (PrimitiveArray::from_slice(values).boxed(), Encoding::DeltaBinaryPacked),
+        Values::Signed(values) => (PrimitiveArray::from_slice(values).boxed(), Encoding::DeltaBinaryPacked),
+        Values::MaybeWhole(values) => (some(values), Encoding::DeltaBinaryPacked),
+        Values::Number(values) => match values.first() {
+            Some(&Some(first)) if values.iter().all(|value| value.is_some_and(|value| value.to_bits() == first.to_bits())) => {
+                dictionary(PrimitiveArray::from_vec(vec![first]).boxed(), vec![0; values.len()])?
+            }
+            _ => (some(values), Encoding::Plain),
+        },
+        Values::Text(values) => (Utf8Array::<i64>::from_slice(values).boxed(), Encoding::Plain),
+        Values::Choice(texts, values) => dictionary(Utf8Array::<i64>::from_slice(texts).boxed(), values.clone())?,
+    })
+}
+
+/// Values that may be missing. Most often none is.
+fn some<T: NativeType>(values: &[Option<T>]) -> Box<dyn Array> {
+    if values.iter().all(Option::is_some) {
+        return PrimitiveArray::from_vec(values.iter().map(|value| value.unwrap_or_default()).collect()).boxed();
+    }
+    PrimitiveArray::from(values).boxed()
+}
+
+fn dictionary(values: Box<dyn Array>, keys: Vec<u32>) -> PolarsResult<(Box<dyn Array>, Encoding)> {
+    let array = DictionaryArray::try_from_keys(PrimitiveArray::from_vec(keys), values, false)?;
+    Ok((array.boxed(), Encoding::RleDictionary))
+}
+
+fn zstd() -> CompressionOptions {
+    CompressionOptions::Zstd(ZstdLevel::try_new(ZSTD).ok())
+}
+
+/// How values of that kind are written. Differences of whole numbers are as short as they are.
+fn options(encoding: Encoding) -> WriteOptions {
+    let compression = if encoding == Encoding::DeltaBinaryPacked { CompressionOptions::Uncompressed } else { zstd() };
+    WriteOptions { statistics: StatisticsOptions::default(), version: Version::V1, compression, data_page_size: None }
 }
 
 impl Writer {
     /// Begins a file at `path` with the columns of `table`.
     pub fn create(path: &Path, table: &Table, stamp: &Stamp) -> Result<Writer> {
         let file = File::create(path).map_err(|source| Error::io(path, source))?;
-        let schema: Schema = frame(path, table)?.schema().as_ref().clone();
-        let mut pairs = stamp.pairs(&table.units());
-        // Readers are told that text is plain text: polars' own default, views, is a type that few of them compute with.
-        let arrow = schema_to_metadata_key(&schema.to_arrow(CompatLevel::oldest()));
-        pairs.extend(arrow.value.map(|schema| (arrow.key, schema)));
-        let metadata = KeyValueMetadata::from_static(pairs);
+        let schema: ArrowSchema = table.columns.iter().map(field).collect();
+        let pair = |(key, value)| KeyValue { key, value: Some(value) };
+        let mut footer: Vec<KeyValue> = stamp.pairs(&table.units()).into_iter().map(pair).collect();
+        footer.push(schema_to_metadata_key(&schema));
         let failure = Failure::default();
         let file = Witnessed { file: BufWriter::new(file), failure: Arc::clone(&failure) };
-        let batches = ParquetWriter::new(file)
-            .with_compression(ParquetCompression::Zstd(ZstdLevel::try_new(ZSTD).ok()))
-            .with_row_group_size(Some(ROW_GROUP))
-            .with_key_value_metadata(Some(metadata))
-            .set_parallel(false)
-            .batched(&schema)
-            .map_err(|error| refuse(path, error))?;
-        Ok(Writer { path: path.to_owned(), batches, failure })
+        let file = FileWriter::try_new(file, schema, options(Encoding::Plain)).map_err(|error| refuse(path, error))?;
+        Ok(Writer { path: path.to_owned(), file, footer, failure })
     }
 
     /// Writes the rows of `table` as one row group.
     pub fn write(&mut self, table: &Table) -> Result<()> {
-        let frame = frame(&self.path, table)?;
-        self.batches.write_batch(&frame).map_err(|error| self.refuse(error))
+        let types: Vec<ParquetType> = self.file.parquet_schema().fields().to_vec();
+        // One column after the other, so that they take turns in the same memory.
+        let columns = table.columns.iter().zip(types).map(|(column, of)| {
+            let (array, encoding) = array(&column.values)?;
+            let options = options(encoding);
+            let pages = array_to_columns(array, of, options, &[encoding])?.pop();
+            let pages = pages.into_iter().flatten().map(|page| page.map_err(|error| ParquetError::OutOfSpec(error.to_string())));
+            let pages = Compressor::new(DynIter::new(pages), options.compression, Vec::new());
+            Ok(DynStreamingIterator::new(pages.map_err(|error: ParquetError| error.into())))
+        });
+        let done = self.file.write(table.rows() as u64, DynIter::new(columns));
+        done.map_err(|error| self.refuse(error))
     }
 
     /// Writes the footer.
-    pub fn finish(self) -> Result<()> {
-        self.batches.finish().map(|_| ()).map_err(|error| self.refuse(error))
+    pub fn finish(mut self) -> Result<()> {
+        let footer = std::mem::take(&mut self.footer);
+        self.file.end(Some(footer)).map(|_| ()).map_err(|error| self.refuse(error))
     }
 
     /// The operating system's word, if it had one.

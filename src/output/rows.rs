@@ -1,6 +1,7 @@
 //! Single gradients, streamed to their file a batch at a time, so that memory stays flat however many there are.
 
 use super::table::{Column, Table, Values};
+use crate::cluster::FATES;
 use crate::error::Result;
 use crate::record::{GradientRow, RowSink};
 
@@ -34,7 +35,7 @@ fn batch(rows: &[GradientRow], classes: &[String]) -> Table {
     let mut columns = vec![
         Column::whole("run", "number", vec![0; rows.len()]),
         Column::whole("worker", "number", whole(|row| u64::from(row.gradient.worker))),
-        Column::text("class", rows.iter().map(|row| classes[row.gradient.class as usize].clone()).collect()),
+        Column::choice("class", classes.to_vec(), rows.iter().map(|row| row.gradient.class).collect()),
         Column::whole("version_read", "version", whole(|row| row.gradient.version_read)),
         Column::whole("version_applied", "version", whole(|row| row.gradient.version_applied)),
         Column {
@@ -64,7 +65,11 @@ fn batch(rows: &[GradientRow], classes: &[String]) -> Table {
         Column::maybe("gradient_error", "norm of gradient", rows.iter().map(|row| row.gradient_error).collect()),
         Column::number("weight", "factor", seconds(|row| row.gradient.weight)),
         Column::whole("multiplicity", "gradients", whole(|row| u64::from(row.gradient.multiplicity))),
-        Column::text("fate", rows.iter().map(|row| row.gradient.fate.name().to_owned()).collect()),
+        Column::choice(
+            "fate",
+            FATES.iter().map(|(_, name)| (*name).to_owned()).collect(),
+            rows.iter().map(|row| row.gradient.fate as u32).collect(),
+        ),
     ]);
     for (_, name, nanos) in instants {
         columns.push(Column { name: name.to_owned(), unit: "ns".into(), values: Values::MaybeWhole(nanos) });
@@ -81,12 +86,18 @@ mod file {
     use super::super::folder::Folder;
     use super::super::parquet::{ROW_GROUP, Writer};
     use super::super::stamp::Stamp;
+    use super::super::table::Table;
     use super::{GradientRow, Result, RowSink, batch};
+
+    /// So many rows become columns at a time: as many as stay near the processor.
+    const NEAR: usize = 512;
 
     /// `gradients.parquet`, being written.
     pub struct GradientFile {
         classes: Vec<String>,
+        /// Rows that are not in columns yet, and columns that are not in the file.
         rows: Vec<GradientRow>,
+        columns: Table,
         writer: Writer,
     }
 
@@ -96,13 +107,21 @@ mod file {
         /// # Errors
         /// If it cannot be written.
         pub fn create(folder: &Folder, classes: Vec<String>, stamp: &Stamp) -> Result<GradientFile> {
-            let writer = Writer::create(&folder.staged(super::super::GRADIENTS), &batch(&[], &classes), stamp)?;
-            Ok(GradientFile { classes, rows: Vec::with_capacity(ROW_GROUP), writer })
+            let columns = batch(&[], &classes);
+            let writer = Writer::create(&folder.staged(super::super::GRADIENTS), &columns, stamp)?;
+            Ok(GradientFile { classes, rows: Vec::with_capacity(NEAR), columns, writer })
+        }
+
+        fn gather(&mut self) -> Result<()> {
+            self.columns.append(batch(&self.rows, &self.classes))?;
+            self.rows.clear();
+            Ok(())
         }
 
         fn flush(&mut self) -> Result<()> {
-            self.writer.write(&batch(&self.rows, &self.classes))?;
-            self.rows.clear();
+            self.gather()?;
+            self.writer.write(&self.columns)?;
+            self.columns.clear();
             Ok(())
         }
 
@@ -119,7 +138,10 @@ mod file {
     impl RowSink for GradientFile {
         fn row(&mut self, row: &GradientRow) -> Result<()> {
             self.rows.push(*row);
-            if self.rows.len() == ROW_GROUP { self.flush() } else { Ok(()) }
+            if self.rows.len() < NEAR {
+                return Ok(());
+            }
+            if self.columns.rows() + NEAR < ROW_GROUP { self.gather() } else { self.flush() }
         }
     }
 }

@@ -18,6 +18,8 @@ pub enum Values {
     Number(Vec<Option<f64>>),
     /// Text, never missing.
     Text(Vec<String>),
+    /// One of a few texts, never missing: the texts, and which.
+    Choice(Vec<String>, Vec<u32>),
 }
 
 /// One column.
@@ -56,6 +58,11 @@ impl Column {
         Column { name: name.into(), unit: unit.into(), values: Values::Number(values) }
     }
 
+    /// A column of text out of a few.
+    pub fn choice(name: impl Into<String>, texts: Vec<String>, values: Vec<u32>) -> Column {
+        Column { name: name.into(), unit: "".into(), values: Values::Choice(texts, values) }
+    }
+
     /// A column of text.
     pub fn text(name: impl Into<String>, values: Vec<String>) -> Column {
         Column { name: name.into(), unit: "".into(), values: Values::Text(values) }
@@ -71,6 +78,7 @@ impl Values {
             Values::MaybeWhole(values) => values.len(),
             Values::Number(values) => values.len(),
             Values::Text(values) => values.len(),
+            Values::Choice(_, values) => values.len(),
         }
     }
 
@@ -87,9 +95,22 @@ impl Values {
             (Values::MaybeWhole(mine), Values::MaybeWhole(more)) => mine.append(more),
             (Values::Number(mine), Values::Number(more)) => mine.append(more),
             (Values::Text(mine), Values::Text(more)) => mine.append(more),
+            (Values::Choice(texts, mine), Values::Choice(same, more)) if texts == same => mine.append(more),
             _ => return false,
         }
         true
+    }
+
+    /// Removes them all.
+    fn clear(&mut self) {
+        match self {
+            Values::Whole(values) => values.clear(),
+            Values::Signed(values) => values.clear(),
+            Values::MaybeWhole(values) => values.clear(),
+            Values::Number(values) => values.clear(),
+            Values::Text(values) => values.clear(),
+            Values::Choice(_, values) => values.clear(),
+        }
     }
 
     /// As many values of the same kind, none of them there yet.
@@ -100,6 +121,7 @@ impl Values {
             Values::MaybeWhole(_) => Values::MaybeWhole(Vec::new()),
             Values::Number(_) => Values::Number(Vec::new()),
             Values::Text(_) => Values::Text(Vec::new()),
+            Values::Choice(texts, _) => Values::Choice(texts.clone(), Vec::new()),
         }
     }
 }
@@ -117,7 +139,7 @@ impl Table {
             Some(Values::Signed(values)) => values.iter().map(|&value| Some(value as f64)).collect(),
             Some(Values::MaybeWhole(values)) => values.iter().map(|value| value.map(|value| value as f64)).collect(),
             Some(Values::Number(values)) => values.into(),
-            Some(Values::Text(_)) | None => Cow::default(),
+            Some(Values::Text(_) | Values::Choice(..)) | None => Cow::default(),
         }
     }
 
@@ -131,6 +153,11 @@ impl Table {
 
     fn values(&self, name: &str) -> Option<&Values> {
         self.columns.iter().find(|column| column.name == name).map(|column| &column.values)
+    }
+
+    /// Removes all rows.
+    pub fn clear(&mut self) {
+        self.columns.iter_mut().for_each(|column| column.values.clear());
     }
 
     /// The same columns, without rows.
@@ -166,6 +193,7 @@ impl Table {
             Values::MaybeWhole(values) => values[row].into(),
             Values::Number(values) => values[row].into(),
             Values::Text(values) => values[row].clone().into(),
+            Values::Choice(texts, values) => texts[values[row] as usize].clone().into(),
         };
         Value::Object(self.columns.iter().map(|column| (column.name.clone(), cell(&column.values))).collect())
     }

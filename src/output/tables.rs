@@ -29,7 +29,7 @@ pub fn summary_numbers(summary: &Summary) -> Vec<(String, Option<f64>)> {
         let value = match column.values {
             Values::Whole(values) => values.first().map(|&value| value as f64),
             Values::Number(values) => values.first().copied().flatten(),
-            Values::Signed(_) | Values::MaybeWhole(_) | Values::Text(_) => return None,
+            Values::Signed(_) | Values::MaybeWhole(_) | Values::Text(_) | Values::Choice(..) => return None,
         };
         Some((column.name, value))
     };

@@ -37,7 +37,7 @@ impl Entry {
         let number = |column: &Column| match &column.values {
             Values::Whole(values) => Some(values.first().map(|&value| value as f64)),
             Values::Number(values) => Some(values.first().copied().flatten()),
-            Values::Signed(_) | Values::MaybeWhole(_) | Values::Text(_) => None,
+            Values::Signed(_) | Values::MaybeWhole(_) | Values::Text(_) | Values::Choice(..) => None,
         };
         if names.is_empty() {
             names.extend(columns.iter().filter(|column| number(column).is_some()).map(|column| column.name.clone()));
