@@ -1,5 +1,7 @@
 //! From what was recorded to files: tables, Parquet, JSON; all or nothing.
 
+#[cfg(feature = "parquet")]
+mod beside;
 mod folder;
 #[cfg(feature = "parquet")]
 mod parquet;

@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 const ZSTD: i32 = 1;
 
 /// Rows that are written at a time; memory is bounded by these.
-pub const ROW_GROUP: usize = 1 << 16;
+pub const ROW_GROUP: usize = 1 << 15;
 
 /// A Parquet file that is being written, a batch at a time.
 pub struct Writer {
@@ -29,6 +29,12 @@ pub struct Writer {
     file: FileWriter<Witnessed>,
     footer: Vec<KeyValue>,
     failure: Failure,
+}
+
+impl std::fmt::Debug for Writer {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.debug_struct("Writer").field("path", &self.path).finish_non_exhaustive()
+    }
 }
 
 /// What the operating system said when writing failed: polars passes it on as a fault of the format.

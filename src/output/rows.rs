@@ -83,6 +83,7 @@ pub use file::GradientFile;
 
 #[cfg(feature = "parquet")]
 mod file {
+    use super::super::beside::Beside;
     use super::super::folder::Folder;
     use super::super::parquet::{ROW_GROUP, Writer};
     use super::super::stamp::Stamp;
@@ -98,7 +99,7 @@ mod file {
         /// Rows that are not in columns yet, and columns that are not in the file.
         rows: Vec<GradientRow>,
         columns: Table,
-        writer: Writer,
+        file: Beside,
     }
 
     impl GradientFile {
@@ -109,7 +110,7 @@ mod file {
         pub fn create(folder: &Folder, classes: Vec<String>, stamp: &Stamp) -> Result<GradientFile> {
             let columns = batch(&[], &classes);
             let writer = Writer::create(&folder.staged(super::super::GRADIENTS), &columns, stamp)?;
-            Ok(GradientFile { classes, rows: Vec::with_capacity(NEAR), columns, writer })
+            Ok(GradientFile { classes, rows: Vec::with_capacity(NEAR), columns, file: Beside::new(writer) })
         }
 
         fn gather(&mut self) -> Result<()> {
@@ -120,8 +121,7 @@ mod file {
 
         fn flush(&mut self) -> Result<()> {
             self.gather()?;
-            self.writer.write(&self.columns)?;
-            self.columns.clear();
+            self.columns = self.file.write(std::mem::take(&mut self.columns))?;
             Ok(())
         }
 
@@ -131,7 +131,7 @@ mod file {
         /// If it cannot be written.
         pub fn finish(mut self) -> Result<()> {
             self.flush()?;
-            self.writer.finish()
+            self.file.finish()
         }
     }
 
