@@ -1,6 +1,7 @@
 //! The yardstick: the least code that plays the same work. One pending arrival a worker in a loser tree of plain `u64`
-//! keys, or, of many workers, in a ladder of buckets cut to fit the work; one xoshiro256++ for everything, lag and age into two histograms by bit tricks. No causes, no joint histogram, no
-//! books, no streams by worker, no order among ties.
+//! keys, or, of many workers, in a ladder of buckets cut to fit the work; one xoshiro256++ for everything, lag and age
+//! into two histograms by bit tricks. No causes, no joint histogram, no books, no streams by worker, no order among
+//! ties.
 
 use rand::{Rng, SeedableRng, TryRng};
 use rand_distr::{Distribution, Exp1, StandardNormal};

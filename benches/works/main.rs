@@ -26,6 +26,7 @@ struct Work {
 
 const W1: &str = include_str!("scenarios/w1.ron");
 const W3: &str = include_str!("scenarios/w3.ron");
+const W5: &str = include_str!("scenarios/w5.ron");
 
 const WORKS: [Work; 4] = [
     Work { name: "W1", scenario: W1, bare: |steps| bare::scalar(64, 0.01, steps), rounds: ROUNDS },
@@ -68,20 +69,65 @@ fn laggard(scenario: &str, set: &[&str], sink: impl RowSink) -> (f64, u64, f64) 
     (nanos / applied as f64, outcome.summary.steps, outcome.summary.lag_versions.mean.unwrap_or_default())
 }
 
-/// The same with every gradient written to a file; bytes a row, too.
-fn written() -> (f64, f64) {
+/// The same with every gradient written to a file, and the time by the clock, as the file is written beside the run; bytes a row, too.
+fn written() -> [f64; 3] {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let results = Folder::create(&folder.path().join("out"), &[]).expect("the folder of results can be made");
     let stamp = Stamp { scenario: String::new(), scenario_hash: 0, seed: 1, replication: 0, fingerprint: None };
     let file = GradientFile::create(&results, vec!["0".to_owned()], &stamp).expect("the file can be made");
     let prepared = prepare(W1, &["record: (gradients: All)"]);
-    let start = ProcessTime::now();
+    let (start, began) = (ProcessTime::now(), Instant::now());
     let outcome = run(prepared, file, |_| true).expect("the reference works run");
     let (steps, sink) = (outcome.summary.steps as f64, outcome.recording.sink);
     sink.finish().expect("the file can be written");
-    let nanos = start.elapsed().as_nanos() as f64;
+    let times = [start.elapsed(), began.elapsed()].map(|time| time.as_nanos() as f64 / steps);
     let bytes = std::fs::metadata(results.staged("gradients.parquet")).expect("it is there").len();
-    (nanos / steps, bytes as f64 / steps)
+    [times[0], times[1], bytes as f64 / steps]
+}
+
+/// How a step grows with the number of workers, everything else as in W1.
+fn growth() {
+    let step = |workers: u32, steps: u64| {
+        let class = format!("workers.0.count: {workers}");
+        let set = [class.as_str(), "optimiser: [Sgd(learning_rate: 1e-7)]", &format!("stop: (updates: {steps})")];
+        median((0..3).map(|_| laggard(W1, &set, NoRows).0).collect())
+    };
+    let few = step(64, 1_000_000);
+    for (workers, steps) in [(4096, 2_000_000), (65_536, 4_000_000), (1_000_000, 10_000_000)] {
+        println!("  {workers:>9} workers in place of 64 {:>13.2} times", step(workers, steps) / few);
+    }
+}
+
+/// W5 beside the same in Python, by CPU time for all that one run does, its start included.
+fn published() {
+    const WORKERS: u32 = 6174;
+    const SECONDS: &str = "1000";
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let rows = (1..=WORKERS).map(|worker| format!("{worker},{}\n", 1.0 + f64::from(worker).sqrt()));
+    std::fs::write(folder.path().join("mean.csv"), format!("worker,s\n{}", rows.collect::<String>()))
+        .expect("it can be written");
+    let source = Source { path: folder.path().join("w5.ron"), text: W5.to_owned(), colour: false };
+    let ours = || {
+        let start = ProcessTime::now();
+        let prepared = Prepared::new(&source, None, None).expect("the reference works are valid");
+        let outcome = run(prepared, NoRows, |_| true).expect("the reference works run");
+        start.elapsed().as_nanos() as f64 / outcome.summary.steps as f64
+    };
+    let theirs = || -> Option<f64> {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/works/w5.py");
+        let output = Command::new("python3").args([script, "100", "0.005", SECONDS]).output().ok()?;
+        let told: Vec<f64> = String::from_utf8(output.stdout)
+            .ok()?
+            .split_whitespace()
+            .filter_map(|figure| figure.parse().ok())
+            .collect();
+        Some(1e9 * told.first()? / told.get(1)?)
+    };
+    if theirs().is_none() {
+        return println!("  W5 is left out: python3 with numpy is not there");
+    }
+    let (ours, theirs, ratio) = in_turns(5, ours, || theirs().unwrap_or(f64::NAN));
+    println!("  W5, for a step: {ours:.0} ns, in Python {theirs:.0} ns: {:.1} times", 1.0 / ratio);
 }
 
 /// Microseconds of CPU time to make one run of 64 workers of a sweep ready, up to its first event.
@@ -162,12 +208,14 @@ fn main() {
     let sampled = || laggard(W1, &["record: (gradients: Every(100))"], NoRows).0;
     let (_, _, ratio) = in_turns(ROUNDS, sampled, w1);
     println!("  one gradient in 100 looked at{:>18.2} times", ratio);
-    let rows: Vec<(f64, f64)> = (0..3).map(|_| written()).collect();
-    let (nanos, bytes) = (median(rows.iter().map(|row| row.0).collect()), rows[0].1);
+    let rows: Vec<[f64; 3]> = (0..3).map(|_| written()).collect();
+    let [cpu, wall, bytes] = [0, 1, 2].map(|figure| median(rows.iter().map(|row| row[figure]).collect()));
     println!(
-        "  every gradient to Parquet   {nanos:>8.1} ns  {:.2} million rows a second, {bytes:.0} bytes a row",
-        1e3 / nanos
+        "  every gradient to Parquet   {cpu:>8.1} ns  on two cores {wall:.1} ns, {:.2} million rows a second; {bytes:.0} bytes a row",
+        1e3 / wall
     );
+    growth();
+    published();
     println!("\nset-up of a run of 64 workers: {:.1} µs", median((0..ROUNDS).map(|_| set_up()).collect()));
     println!(
         "start to last output of `run scenarios/overshoot.ron`: {:.1} ms",

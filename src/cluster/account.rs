@@ -35,6 +35,25 @@ impl Totals {
 }
 
 impl Simulation {
+    /// The books of every worker.
+    pub fn books(&self) -> impl ExactSizeIterator<Item = Books> {
+        (0..self.workers.len()).map(|number| match (self.flow(), self.shards()) {
+            (Some(flow), _) => flow.books(self, number),
+            (_, Some(shards)) => shards.books(self, number),
+            _ => Books::of(&self.workers[number].tally, self.workers[number].weight),
+        })
+    }
+
+    /// Of the lags of all gradients applied, in total: the versions that passed while they were in flight, the batches, and
+    /// the nanoseconds for which the server was busy. `None` for a run in which none of this can differ.
+    pub fn totals(&self) -> Option<Totals> {
+        match (self.flow(), self.shards()) {
+            (Some(flow), _) => Some(flow.totals(self)),
+            (_, Some(shards)) => Some(shards.totals(self)),
+            _ => None,
+        }
+    }
+
     /// The gradients that workers have not finished, where none ever waits. One that has joined always has one under way; one that has not has none.
     pub fn in_flight(&self) -> impl Iterator<Item = Gradient> {
         let joined = (0..self.workers.len() as u32).filter(|&number| self.workers[number as usize].tally.started > 0);

@@ -1,11 +1,10 @@
 //! The event loop: one queue, one handler for each kind of event.
 
-use super::account::Totals;
 use super::ended::Ended;
 use super::errors;
 use super::flow::Flow;
 use super::gradient::{Fate, Gradient};
-use super::ledger::{Books, Ledger};
+use super::ledger::Ledger;
 use super::model::Model;
 use super::shards::Shards;
 use super::snapshots::Snapshots;
@@ -255,25 +254,6 @@ impl Simulation {
         &self.ledger
     }
 
-    /// The books of every worker.
-    pub fn books(&self) -> impl ExactSizeIterator<Item = Books> {
-        (0..self.workers.len()).map(|number| match (&self.flow, &self.shards) {
-            (Some(flow), _) => flow.books(self, number),
-            (_, Some(shards)) => shards.books(self, number),
-            _ => Books::of(&self.workers[number].tally, self.workers[number].weight),
-        })
-    }
-
-    /// Of the lags of all gradients applied, in total: the versions that passed while they were in flight, the batches, and
-    /// the nanoseconds for which the server was busy. `None` for a run in which none of this can differ.
-    pub fn totals(&self) -> Option<Totals> {
-        match (&self.flow, &self.shards) {
-            (Some(flow), _) => Some(flow.totals(self)),
-            (_, Some(shards)) => Some(shards.totals(self)),
-            _ => None,
-        }
-    }
-
     /// The hash of its events so far and, once it is closed, of its last parameters.
     pub fn fingerprint(&self) -> u64 {
         self.fingerprint.value()
@@ -442,8 +422,8 @@ impl Simulation {
         self.workers[number as usize].gradient(number, self.version, self.fastest_clock, self.now)
     }
 
-    /// Computes a gradient of what its worker held, by slot, with noise of its stream, turns it into an update and subtracts that; false if the parameters have
-    /// diverged.
+    /// Computes a gradient of what its worker held, by slot, with noise of its stream, turns it into an update and
+    /// subtracts that; false if the parameters have diverged.
     #[inline(always)]
     fn step(&mut self, gradient: &Gradient, (slot, noise): (u32, Stream), inspected: bool) -> bool {
         if let (Some([curvature, minimum, rate]), false) = (self.parabola, inspected) {

@@ -94,12 +94,7 @@ impl Worker {
             computed: received + self.compute,
             arrived: received + self.compute + self.upload,
             ended: now,
-            causes: Causes {
-                download: self.download,
-                compute: self.compute,
-                upload: self.upload,
-                ..Causes::default()
-            },
+            causes: Causes { download: self.download, compute: self.compute, upload: self.upload, ..Causes::default() },
             weight: self.weight,
             multiplicity: 1,
             fate: Fate::Applied,

@@ -22,7 +22,8 @@ struct Sheet {
     next: u32,
 }
 
-/// What is entered for one day, or for days of several years. How much there is on its first sheet stands here, so that to enter an event is only to write.
+/// What is entered for one day, or for days of several years. How much there is on its first sheet stands here, so that
+/// to enter an event is only to write.
 #[derive(Clone, Copy, Debug)]
 struct Page {
     /// Its first sheet; those behind it are full.
@@ -32,8 +33,9 @@ struct Page {
 
 const EMPTY: Page = Page { sheet: NO_SHEET, count: 0 };
 
-/// Events by the day on which they happen: today's in order, those of later days in none. A day is a power of two nanoseconds, so long that only a few events happen
-/// on it; where that turns out wrong all are entered anew, with days of another length. Days beyond the last page go round: what is on a page may be of another year.
+/// Events by the day on which they happen: today's in order, those of later days in none. A day is a power of two
+/// nanoseconds, so long that only a few events happen on it; where that turns out wrong all are entered anew, with days
+/// of another length. Days beyond the last page go round: what is on a page may be of another year.
 #[derive(Clone, Debug)]
 pub struct Calendar {
     /// Of every key the order of its pending event, which no other event has. What is entered, and does not stand here, has been taken back.
@@ -119,8 +121,8 @@ impl Calendar {
         }
     }
 
-    /// The next event. As a call it returns two words, in registers; put into the loop of an engine, it goes through memory, behind all that is still on its
-    /// way there.
+    /// The next event. As a call it returns two words, in registers; put into the loop of an engine, it goes through
+    /// memory, behind all that is still on its way there.
     #[inline(never)]
     pub fn first(&mut self) -> Entry {
         loop {

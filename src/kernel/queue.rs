@@ -69,11 +69,7 @@ impl Entry {
 
     #[inline]
     fn unpack(self) -> Due {
-        Due {
-            time: Time(self.time),
-            rank: Rank((self.order >> RANK_SHIFT) as u8),
-            key: self.key(),
-        }
+        Due { time: Time(self.time), rank: Rank((self.order >> RANK_SHIFT) as u8), key: self.key() }
     }
 
     /// Whose event it is.
@@ -194,15 +190,18 @@ impl Queue {
         }
     }
 
-    /// Shows to `each` keys whose events are about to come, and roughly how many events come before: every key about once for every event, and several at
-    /// a time, so that who has much to look up for an event can begin with all of them together.
+    /// Shows to `each` keys whose events are about to come, and roughly how many events come before: every key about
+    /// once for every event, and several at a time, so that who has much to look up for an event can begin with all of
+    /// them together.
     #[inline(always)]
     pub fn foresee(&mut self, mut each: impl FnMut(u32, u64)) {
         match &mut self.store {
             Store::Tournament(tournament) => {
                 tournament.noted().iter().zip(Tournament::AHEAD..).for_each(|(&key, before)| each(key, before));
             }
-            Store::Calendar(calendar) => calendar.fresh().zip(1..).for_each(|(entry, before)| each(entry.key(), before)),
+            Store::Calendar(calendar) => {
+                calendar.fresh().zip(1..).for_each(|(entry, before)| each(entry.key(), before))
+            }
         }
     }
 
@@ -358,7 +357,9 @@ mod tests {
         let [mut one, mut other] =
             [Store::Tournament(Tournament::new(KEYS)), Store::Calendar(Box::new(Calendar::new(KEYS)))]
                 .map(|store| Queue { store, ..Queue::new(1) });
-        (0..KEYS).for_each(|key| [&mut one, &mut other].into_iter().for_each(|queue| queue.schedule(key, at(0), Rank::new(0))));
+        (0..KEYS).for_each(|key| {
+            [&mut one, &mut other].into_iter().for_each(|queue| queue.schedule(key, at(0), Rank::new(0)))
+        });
         let mut random = Streams::new(3, 0).stream(Purpose(1), 0).draw(0);
         for law in laws.into_iter().cycle().take(10) {
             for _ in 0..20_000 {

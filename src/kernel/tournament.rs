@@ -2,8 +2,8 @@
 
 use super::queue::{Entry, NOTHING};
 
-/// Four play in a match, the earliest of them in a match one level above, and so on: scheduling replays one path of a fixed length without unpredictable branches;
-/// nothing is ever allocated after the beginning.
+/// Four play in a match, the earliest of them in a match one level above, and so on: scheduling replays one path of a
+/// fixed length without unpredictable branches; nothing is ever allocated after the beginning.
 #[derive(Clone, Debug)]
 pub struct Tournament {
     /// Match 0 is the final; the winner of match m plays in match (m − 1)/4.
@@ -56,8 +56,9 @@ impl Tournament {
         self.first
     }
 
-    /// Notes the winner of the part in which `key` plays: where the event of `key` was the next one, and was replaced, this is the only one that has changed, and its
-    /// own event is about as many events away as there are parts. True when the notes are full.
+    /// Notes the winner of the part in which `key` plays: where the event of `key` was the next one, and was replaced,
+    /// this is the only one that has changed, and its own event is about as many events away as there are parts. True
+    /// when the notes are full.
     #[inline(always)]
     pub fn note(&mut self, key: u32) -> bool {
         let part = (key >> self.part_bits) as usize % PARTS;

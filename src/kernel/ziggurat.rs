@@ -8,8 +8,9 @@ use rand_distr::{Distribution, Exp1, StandardNormal};
 use std::convert::Infallible;
 use std::sync::LazyLock;
 
-/// The layers of a ziggurat (Marsaglia and Tsang, 2000, "The ziggurat method for generating random variables"; rand_distr's is Doornik's, 2005): layer i is
-/// `edges[i]` wide, and what falls short of `edges[i + 1]` lies under the curve for certain.
+/// The layers of a ziggurat (Marsaglia and Tsang, 2000, "The ziggurat method for generating random variables";
+/// rand_distr's is Doornik's, 2005): layer i is `edges[i]` wide, and what falls short of `edges[i + 1]` lies under the
+/// curve for certain.
 #[derive(Debug)]
 pub struct Ziggurat {
     edges: [f64; 257],
@@ -75,8 +76,8 @@ impl Exponential {
 }
 
 impl Ziggurat {
-    /// The layers as `sampler` has them, which tells them by what it draws: `word` makes of every layer the point at 1/`part` of its width, which is a
-    /// power of two, so that nothing is rounded.
+    /// The layers as `sampler` has them, which tells them by what it draws: `word` makes of every layer the point at
+    /// 1/`part` of its width, which is a power of two, so that nothing is rounded.
     fn learn(sampler: impl Distribution<f64>, word: u64, part: f64) -> Ziggurat {
         // After that word nothing but ones: where it must decide by a second number, that is as good as 1, which it accepts.
         let edge = |layer: u64| part * sampler.sample(&mut Then { word: Some(word | layer), then: || u64::MAX });

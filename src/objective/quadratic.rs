@@ -139,11 +139,13 @@ impl Objective for Tridiagonal {
         (ends + differences) / 8.0 + w[0] / 4.0
     }
     fn gradient(&self, w: &[f64], gradient: &mut [f64]) {
+        let row = |before: f64, own: f64, after: f64| (2.0 * own - before - after) / 4.0;
         let last = w.len() - 1;
-        for i in 0..w.len() {
-            let before = if i > 0 { w[i - 1] } else { -1.0 };
-            let after = if i < last { w[i + 1] } else { 0.0 };
-            gradient[i] = (2.0 * w[i] - before - after) / 4.0;
+        // The ends, and between them a loop without branches.
+        gradient[0] = row(-1.0, w[0], if last > 0 { w[1] } else { 0.0 });
+        gradient[last] = row(if last > 0 { w[last - 1] } else { -1.0 }, w[last], 0.0);
+        for (g, w) in gradient.iter_mut().skip(1).zip(w.windows(3)) {
+            *g = row(w[0], w[1], w[2]);
         }
     }
     fn minimiser(&self) -> Option<&[f64]> {

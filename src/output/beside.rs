@@ -6,8 +6,8 @@ use crate::error::{Error, Result};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{JoinHandle, spawn};
 
-/// A Parquet file whose batches are written one behind the run. Three tables go round between the two, so that memory stays flat; if the file is slower than the
-/// run, the run waits.
+/// A Parquet file whose batches are written one behind the run. Three tables go round between the two, so that memory
+/// stays flat; if the file is slower than the run, the run waits.
 #[derive(Debug)]
 pub struct Beside {
     full: Option<SyncSender<Table>>,

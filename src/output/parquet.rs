@@ -9,8 +9,9 @@ use polars_arrow::datatypes::{ArrowDataType, ArrowSchema, Field};
 use polars_arrow::types::NativeType;
 use polars_parquet::parquet::error::ParquetError;
 use polars_parquet::write::{
-    CompressionOptions, Compressor, DynIter, DynStreamingIterator, Encoding, FallibleStreamingIterator, FileWriter, KeyValue, ParquetType,
-    StatisticsOptions, Version, WriteOptions, ZstdLevel, array_to_columns, schema_to_metadata_key,
+    CompressionOptions, Compressor, DynIter, DynStreamingIterator, Encoding, FallibleStreamingIterator, FileWriter,
+    KeyValue, ParquetType, StatisticsOptions, Version, WriteOptions, ZstdLevel, array_to_columns,
+    schema_to_metadata_key,
 };
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -84,14 +85,17 @@ fn field(column: &Column) -> Field {
     Field::new(column.name.as_str().into(), kind, may_miss)
 }
 
-/// The values as the writer takes them, and how it is to encode them: whole numbers by their differences, few different values by their numbers in a dictionary.
+/// The values as the writer takes them, and how it is to encode them: whole numbers by their differences, few different
+/// values by their numbers in a dictionary.
 fn array(values: &Values) -> PolarsResult<(Box<dyn Array>, Encoding)> {
     Ok(match values {
         Values::Whole(values) => (PrimitiveArray::from_slice(values).boxed(), Encoding::DeltaBinaryPacked),
         Values::Signed(values) => (PrimitiveArray::from_slice(values).boxed(), Encoding::DeltaBinaryPacked),
         Values::MaybeWhole(values) => (some(values), Encoding::DeltaBinaryPacked),
         Values::Number(values) => match values.first() {
-            Some(&Some(first)) if values.iter().all(|value| value.is_some_and(|value| value.to_bits() == first.to_bits())) => {
+            Some(&Some(first))
+                if values.iter().all(|value| value.is_some_and(|value| value.to_bits() == first.to_bits())) =>
+            {
                 dictionary(PrimitiveArray::from_vec(vec![first]).boxed(), vec![0; values.len()])?
             }
             _ => (some(values), Encoding::Plain),
@@ -146,7 +150,10 @@ impl Writer {
             let (array, encoding) = array(&column.values)?;
             let options = options(encoding);
             let pages = array_to_columns(array, of, options, &[encoding])?.pop();
-            let pages = pages.into_iter().flatten().map(|page| page.map_err(|error| ParquetError::OutOfSpec(error.to_string())));
+            let pages = pages
+                .into_iter()
+                .flatten()
+                .map(|page| page.map_err(|error| ParquetError::OutOfSpec(error.to_string())));
             let pages = Compressor::new(DynIter::new(pages), options.compression, Vec::new());
             Ok(DynStreamingIterator::new(pages.map_err(|error: ParquetError| error.into())))
         });

@@ -196,7 +196,8 @@ pub struct Recording<S> {
 impl<S: RowSink> Recorder<S> {
     /// A recorder for `simulation`, which has not yet begun. Rows of single gradients go to `sink`.
     pub fn new(spec: &Record, simulation: &Simulation, sink: S) -> Recorder<S> {
-        let classes = simulation.model().workers.kinds().iter().map(|worker| worker.class as usize + 1).max().unwrap_or(0);
+        let classes =
+            simulation.model().workers.kinds().iter().map(|worker| worker.class as usize + 1).max().unwrap_or(0);
         let mut recorder = Recorder {
             spec: spec.clone(),
             lags: Lags::new(classes),
