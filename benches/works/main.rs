@@ -88,7 +88,7 @@ fn written() -> [f64; 3] {
 /// How a step grows with the number of workers, everything else as in W1.
 fn growth() {
     let step = |workers: u32, steps: u64| {
-        let class = format!("workers.0.count: {workers}");
+        let class = format!("workers: [(count: {workers}, compute: Exponential(mean: 1.0))]");
         let set = [class.as_str(), "optimiser: [Sgd(learning_rate: 1e-7)]", &format!("stop: (updates: {steps})")];
         median((0..3).map(|_| laggard(W1, &set, NoRows).0).collect())
     };

@@ -303,8 +303,9 @@ impl Calendar {
     /// Enters everything anew, with days as long as what is pending asks for.
     #[cold]
     fn enter_anew(&mut self) {
-        let late = std::mem::take(&mut self.late).into_iter().map(|Reverse(entry)| entry);
-        let mut all: Vec<Entry> = late.chain(std::mem::take(&mut self.ready)).collect();
+        // In the beginning both were large, and are not again: their room is used, and given back.
+        let mut all = std::mem::take(&mut self.ready);
+        all.extend(std::mem::take(&mut self.late).into_iter().map(|Reverse(entry)| entry));
         for page in &mut self.pages {
             let Page { sheet: mut place, count } = std::mem::replace(page, EMPTY);
             let mut count = count as usize;

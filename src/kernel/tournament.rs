@@ -88,7 +88,7 @@ impl Tournament {
         loop {
             let Match(four) = &mut self.matches[number];
             // The others among themselves first: that does not wait for what comes from below.
-            let others = four[(seat + 1) % 4].earlier(four[(seat + 2) % 4]).earlier(four[(seat + 3) % 4]);
+            let others = four[seat ^ 1].earlier(four[seat ^ 2]).earlier(four[seat ^ 3]);
             four[seat] = winner;
             winner = winner.earlier(others);
             if number == 0 {
