@@ -50,11 +50,16 @@ impl Flow {
     }
 
     /// A gradient is ready to be used: it is refused, or held for its step.
-    pub(super) fn receive(&mut self, run: &mut Simulation, held: Held, observer: &mut impl Observer) -> Result<()> {
+    pub(super) fn receive(
+        &mut self,
+        run: &mut Simulation,
+        held: &mut Held,
+        observer: &mut impl Observer,
+    ) -> Result<()> {
         let number = held.gradient.worker;
-        let refusal = self.refusal(run, &held);
+        let refusal = self.refusal(run, held);
         match refusal {
-            Some(fate) => self.refuse(run, &held, fate, observer)?,
+            Some(fate) => self.refuse(run, held, fate, observer)?,
             None => {
                 if let Some(mut evicted) = self.server.hold(held, run.now) {
                     self.server.waited(&mut evicted, run.now);
@@ -69,7 +74,7 @@ impl Flow {
                 }
             }
         }
-        self.tell_done(&held, refusal.is_some());
+        self.tell_done(held, refusal.is_some());
         Ok(())
     }
 

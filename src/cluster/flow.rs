@@ -325,9 +325,17 @@ impl Flow {
             return self.lose_push(run, &held, observer);
         }
         if self.store.incarnation() == 0 || self.greet(run, &mut held, observer)? {
-            self.server.waiting.push_back(held);
-            if run.model.server.duplicates > 0.0 {
-                self.copy(run, &held);
+            let model = &run.model.server;
+            let at_once = model.service == DelayId::NONE && model.duplicates == 0.0;
+            if at_once && self.server.waiting.is_empty() && self.takes_in(run) {
+                // What is large is not put where it would be taken from at once.
+                self.server.queued(&mut held, run.now);
+                self.receive(run, &mut held, observer)?;
+            } else {
+                self.server.waiting.push_back(held);
+                if run.model.server.duplicates > 0.0 {
+                    self.copy(run, &held);
+                }
             }
         }
         self.serve(run, observer)?;
@@ -420,7 +428,7 @@ impl Flow {
             let Some(mut held) = self.server.waiting.pop_front() else { return Ok(()) };
             self.server.queued(&mut held, run.now);
             if run.model.server.service == DelayId::NONE {
-                self.receive(run, held, observer)?;
+                self.receive(run, &mut held, observer)?;
                 continue;
             }
             if let Some(fate) = self.refusal(run, &held) {
@@ -443,7 +451,7 @@ impl Flow {
         if let Some((mut held, begun)) = self.server.serving.take() {
             held.gradient.causes.service += run.now.since(begun);
             self.server.end_service(begun, run.now);
-            self.receive(run, held, observer)?;
+            self.receive(run, &mut held, observer)?;
             self.save_if_timed(run, observer)?;
         }
         self.serve(run, observer)?;

@@ -30,6 +30,19 @@ pub struct Held {
     pub incarnation: u32,
 }
 
+impl Held {
+    /// See [`Server::waited`]; `stepped_nanos` and `away_nanos` are the server's until `now`.
+    fn waited(&mut self, now: Time, stepped_nanos: u64, away_nanos: u64) {
+        let all = now.since(self.since);
+        let queue = Span::from_nanos(stepped_nanos - self.stepped_nanos).min(all);
+        let outage = Span::from_nanos(away_nanos - self.away_nanos).min(all - queue);
+        self.gradient.causes.queue += queue;
+        self.gradient.causes.outage += outage;
+        self.gradient.causes.hold += all - queue - outage;
+        (self.since, self.stepped_nanos, self.away_nanos) = (now, stepped_nanos, away_nanos);
+    }
+}
+
 /// What the server holds.
 #[derive(Debug)]
 pub struct Server {
@@ -107,12 +120,12 @@ impl Server {
     }
 
     /// Puts a gradient with those that wait for a step; names the one that had to make room for it.
-    pub fn hold(&mut self, mut held: Held, now: Time) -> Option<Held> {
-        self.begin_wait(&mut held, now);
+    pub fn hold(&mut self, held: &mut Held, now: Time) -> Option<Held> {
+        self.begin_wait(held, now);
         let full = self.rule.capacity.is_some_and(|most| self.buffer.len() as u64 >= most.get());
         let evicted = if full { self.remove(0) } else { None };
         self.count(held.gradient.worker);
-        self.buffer.push_back(held);
+        self.buffer.push_back(*held);
         evicted
     }
 
@@ -185,11 +198,8 @@ impl Server {
             After::Workers(_) | After::All | After::Deadline(_) => self.take_all(),
             After::Table => self.take_round(),
         }
-        for place in 0..self.batch.len() {
-            let mut held = self.batch[place];
-            self.waited(&mut held, now);
-            self.batch[place] = held;
-        }
+        let (stepped_nanos, away_nanos) = (self.stepped_nanos(now), self.away_nanos(now));
+        self.batch.iter_mut().for_each(|held| held.waited(now, stepped_nanos, away_nanos));
         self.is_due = false;
         self.taken = self.batch.len() as u64;
         self.parts = self.rule.parts.get().min(self.taken).max(1);
@@ -278,13 +288,7 @@ impl Server {
     /// Puts down where the time went of a gradient in the buffer, until `now`: to the queue while the server was stepping with
     /// others, to the outage while it was away, to waiting for others while it was free.
     pub fn waited(&self, held: &mut Held, now: Time) {
-        let all = now.since(held.since);
-        let queue = Span::from_nanos(self.stepped_nanos(now) - held.stepped_nanos).min(all);
-        let outage = Span::from_nanos(self.away_nanos(now) - held.away_nanos).min(all - queue);
-        held.gradient.causes.queue += queue;
-        held.gradient.causes.outage += outage;
-        held.gradient.causes.hold += all - queue - outage;
-        self.begin_wait(held, now);
+        held.waited(now, self.stepped_nanos(now), self.away_nanos(now));
     }
 
     /// The same of one that waits for the server to take it in: to the outage while it was away, to the queue otherwise.

@@ -139,13 +139,13 @@ impl Flow {
         }
         run.check_end(sound);
         self.server.end_step(begun, run.now);
-        for _ in 0..count {
-            let Some(held) = self.server.batch.pop_front() else { break };
+        for held in self.server.batch.iter().take(count) {
             run.snapshots.release(held.slot);
             if !held.gradient.is_copy {
                 self.pacer.used(held.gradient.worker, &mut self.starts);
             }
         }
+        self.server.batch.drain(..count);
         self.server.batches += u64::from(self.server.batch.is_empty());
         self.publish(run)?;
         self.after_step(run, observer)

@@ -371,4 +371,27 @@ mod tests {
             }
         }
     }
+
+    /// Of the events of a busy queue nearly all are foreseen, by either store, and shortly before.
+    #[test]
+    fn most_events_are_foreseen() {
+        const KEYS: u32 = 4096;
+        for store in [Store::Tournament(Tournament::new(KEYS)), Store::Calendar(Box::new(Calendar::new(KEYS)))] {
+            let mut queue = Queue { store, ..Queue::new(1) };
+            let mut random = Streams::new(4, 0).stream(Purpose(1), 0).draw(0);
+            (0..KEYS).for_each(|key| queue.schedule(key, at(random.word() >> 34), Rank::new(0)));
+            let mut shown = vec![None; KEYS as usize];
+            let mut foreseen = 0;
+            for step in 0..40_000 {
+                let due = queue.pop().unwrap();
+                let before = shown[due.key as usize].take().map(|at: u32| step - at);
+                foreseen += u32::from(step >= 20_000 && before.is_some_and(|before| before < 512));
+                queue.schedule(due.key, at(due.time.nanos() + (random.word() >> 34)), Rank::new(0));
+                if queue.note(due.key) {
+                    queue.foresee(|key, _| shown[key as usize] = Some(step));
+                }
+            }
+            assert!(foreseen > 17_000, "{foreseen} of 20,000");
+        }
+    }
 }

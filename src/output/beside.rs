@@ -68,3 +68,23 @@ impl Drop for Beside {
         }
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use crate::output::stamp::Stamp;
+    use crate::output::table::Column;
+    use std::path::Path;
+
+    /// A full disk is told by the run, with the system's own words, whether at the next batch or at the end.
+    #[test]
+    fn what_cannot_be_written_is_told() {
+        let stamp = Stamp { scenario: String::new(), scenario_hash: 0, seed: 1, replication: 0, fingerprint: None };
+        let numbers = (0..100_000).map(|number| f64::from(number).sqrt()).collect();
+        let table = Table { file: "full".into(), columns: vec![Column::number("a", "s", numbers)] };
+        let mut file = Beside::new(Writer::create(Path::new("/dev/full"), &table, &stamp).unwrap());
+        let error = (0..5).find_map(|_| file.write(table.clone()).err()).or_else(|| file.finish().err());
+        let error = error.unwrap().to_string();
+        assert!(error.contains("No space left on device"), "{error}");
+    }
+}
