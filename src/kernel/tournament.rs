@@ -23,8 +23,10 @@ pub struct Tournament {
 #[repr(align(64))]
 struct Match([Entry; 4]);
 
-/// Of so many parts of the keys the favourites are known: those that play in the matches just below the final.
-const PARTS: usize = 16;
+/// Of so many parts of the keys the favourites are known: those that play in the matches two below the final.
+const PARTS: usize = 64;
+/// The first of those matches.
+const FIRST_PART: usize = 1 + 4;
 /// So many favourites are shown at a time.
 const NOTES: usize = 8;
 
@@ -46,7 +48,7 @@ impl Tournament {
             first: NOTHING,
             notes: [0; NOTES],
             noted: 0,
-            part_bits: u32::saturating_sub(part_bits, 2),
+            part_bits: u32::saturating_sub(part_bits, 4),
         }
     }
 
@@ -62,7 +64,7 @@ impl Tournament {
     #[inline(always)]
     pub fn note(&mut self, key: u32) -> bool {
         let part = (key >> self.part_bits) as usize % PARTS;
-        let Match(four) = &self.matches[(1 + part / 4).min(self.leaves)];
+        let Match(four) = &self.matches[(FIRST_PART + part / 4).min(self.leaves)];
         self.notes[self.noted] = four[part % 4].key();
         self.noted = (self.noted + 1) % NOTES;
         self.noted == 0
