@@ -80,7 +80,7 @@ pub struct Sampler {
 impl Sampler {
     /// Of `delay`.
     pub fn new(delay: Box<dyn Delay>) -> Sampler {
-        Sampler { exponential: delay.as_exponential().map(|mean| (mean, Exponential::new())), delay }
+        Sampler { exponential: delay.as_exponential().map(|mean| (mean, Exponential::ready())), delay }
     }
 
     /// The delay itself.

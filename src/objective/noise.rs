@@ -78,7 +78,7 @@ const MAX_BATCH: u64 = 10_000_000;
 
 /// g ← g + (`additive` + `multiplicative` · g) · N(0, 1) in every coordinate.
 fn disturb(gradient: &mut [f64], additive: f64, multiplicative: f64, mut random: Generator) {
-    let normal = Normal::new();
+    let normal = Normal::ready();
     for g in gradient {
         let standard = normal.sample(&mut random);
         *g += (additive + multiplicative * *g) * standard;

@@ -1,7 +1,7 @@
 //! Single gradients, streamed to their file a batch at a time, so that memory stays flat however many there are.
 
 use super::table::{Column, Table, Values};
-use crate::cluster::FATES;
+use crate::cluster::{CAUSES, FATES};
 use crate::error::Result;
 use crate::record::{GradientRow, RowSink};
 
@@ -53,14 +53,11 @@ fn batch(rows: &[GradientRow], classes: &[String]) -> Table {
             nanos.iter().map(|nanos| nanos.map(|nanos| nanos as f64 / 1e9)).collect(),
         ));
     }
+    for (place, cause) in CAUSES.iter().enumerate() {
+        let spans = rows.iter().map(|row| row.gradient.causes.parts()[place].seconds());
+        columns.push(Column::number(format!("{cause}_s"), "s", spans.collect()));
+    }
     columns.extend([
-        Column::number("download_s", "s", seconds(|row| row.gradient.causes.download.seconds())),
-        Column::number("compute_s", "s", seconds(|row| row.gradient.causes.compute.seconds())),
-        Column::number("upload_s", "s", seconds(|row| row.gradient.causes.upload.seconds())),
-        Column::number("queue_s", "s", seconds(|row| row.gradient.causes.queue.seconds())),
-        Column::number("service_s", "s", seconds(|row| row.gradient.causes.service.seconds())),
-        Column::number("hold_s", "s", seconds(|row| row.gradient.causes.hold.seconds())),
-        Column::number("outage_s", "s", seconds(|row| row.gradient.causes.outage.seconds())),
         Column::maybe("drift", "norm of parameters", rows.iter().map(|row| row.drift).collect()),
         Column::maybe("gradient_error", "norm of gradient", rows.iter().map(|row| row.gradient_error).collect()),
         Column::number("weight", "factor", seconds(|row| row.gradient.weight)),
