@@ -125,7 +125,7 @@ impl Ladder {
             self.at += 1;
         }
         self.at -= 1;
-        self.present.sort_unstable_by(|a, b| b.0.cmp(&a.0));
+        self.present.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.0));
     }
 }
 
