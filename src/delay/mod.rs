@@ -14,8 +14,9 @@ pub use measured::Draw;
 use crate::catalogue::{Entry, entry};
 use crate::data::Files;
 use crate::error::{Error, Result};
-use crate::kernel::{Exponential, Generator, Purpose, Streams};
+use crate::kernel::{Generator, Purpose, Quick, Streams};
 use crate::units::{Correlation, Count, Finite, NonNegative, Positive, Seconds};
+use rand_distr::Exp1;
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 
@@ -73,14 +74,14 @@ fn bisect(support: (f64, f64), cdf: impl Fn(f64) -> Option<f64>, p: f64) -> Opti
 #[derive(Debug)]
 pub struct Sampler {
     /// If it is exponential: its mean, and the law with mean 1.
-    exponential: Option<(f64, Exponential)>,
+    exponential: Option<(f64, Quick<Exp1>)>,
     delay: Box<dyn Delay>,
 }
 
 impl Sampler {
     /// Of `delay`.
     pub fn new(delay: Box<dyn Delay>) -> Sampler {
-        Sampler { exponential: delay.as_exponential().map(|mean| (mean, Exponential::ready())), delay }
+        Sampler { exponential: delay.as_exponential().map(|mean| (mean, Quick::new(Exp1))), delay }
     }
 
     /// The delay itself.

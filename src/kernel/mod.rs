@@ -12,4 +12,4 @@ pub use fingerprint::Fingerprint;
 pub use queue::{Due, Queue, Rank};
 pub use streams::{EntityStreams, Generator, Purpose, Stream, Streams};
 pub use time::{Span, Time};
-pub use ziggurat::{Exponential, Normal};
+pub use ziggurat::Quick;

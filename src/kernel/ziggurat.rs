@@ -16,46 +16,50 @@ pub struct Ziggurat {
     edges: [f64; 257],
 }
 
-/// Of N(0, 1).
-static NORMAL: LazyLock<Ziggurat> = LazyLock::new(|| Ziggurat::learn(StandardNormal, 3 << 62, 2.0));
-/// Of the exponential law with mean 1.
-static EXPONENTIAL: LazyLock<Ziggurat> = LazyLock::new(|| Ziggurat::learn(Exp1, 0, (1u64 << 53) as f64));
+/// A law that rand_distr draws by a ziggurat.
+pub trait Layered: Distribution<f64> + Copy {
+    /// The upper bits of a word are the digits of a number with this sign and exponent, …
+    const EXPONENT: u64;
+    /// … and that less this is the place in the layer, as a share of its width.
+    const OFFSET: f64;
 
-/// N(0, 1).
+    /// Its layers.
+    fn layers() -> &'static Ziggurat;
+}
+
+/// A law, ready to draw.
 #[derive(Clone, Copy, Debug)]
-pub struct Normal(&'static Ziggurat);
+pub struct Quick<L> {
+    law: L,
+    layers: &'static Ziggurat,
+}
 
-/// The exponential law with mean 1.
-#[derive(Clone, Copy, Debug)]
-pub struct Exponential(&'static Ziggurat);
+impl Layered for StandardNormal {
+    // From [2, 4) to [−1, 1).
+    const EXPONENT: u64 = 0x400;
+    const OFFSET: f64 = 3.0;
 
-impl Normal {
-    /// Ready to draw: finding that out at every draw would take as long as the draw.
-    pub fn ready() -> Normal {
-        Normal(&NORMAL)
-    }
-
-    /// One number.
-    #[inline(always)]
-    pub fn sample(self, random: &mut Generator) -> f64 {
-        let word = random.word();
-        self.begin(word, random)
-    }
-
-    /// The draw that begins with `word`.
-    #[inline(always)]
-    fn begin(self, word: u64, random: &mut Generator) -> f64 {
-        let (layer, next) = self.0.layer(word);
-        // From [2, 4) to [−1, 1).
-        let x = (f64::from_bits(word >> 12 | 0x4000 << 48) - 3.0) * layer;
-        if x.abs() < next { x } else { go_on(sample_again(StandardNormal, word, random.clone()), random) }
+    fn layers() -> &'static Ziggurat {
+        static LAYERS: LazyLock<Ziggurat> = LazyLock::new(|| Ziggurat::learn(StandardNormal, 3 << 62, 2.0));
+        &LAYERS
     }
 }
 
-impl Exponential {
-    /// Ready to draw, as for [`Normal::ready`].
-    pub fn ready() -> Exponential {
-        Exponential(&EXPONENTIAL)
+impl Layered for Exp1 {
+    // From [1, 2) to (0, 1).
+    const EXPONENT: u64 = 0x3ff;
+    const OFFSET: f64 = 1.0 - f64::EPSILON / 2.0;
+
+    fn layers() -> &'static Ziggurat {
+        static LAYERS: LazyLock<Ziggurat> = LazyLock::new(|| Ziggurat::learn(Exp1, 0, (1u64 << 53) as f64));
+        &LAYERS
+    }
+}
+
+impl<L: Layered> Quick<L> {
+    /// Ready to draw: finding the layers at every draw would take as long as the draw.
+    pub fn new(law: L) -> Quick<L> {
+        Quick { law, layers: L::layers() }
     }
 
     /// One number.
@@ -68,10 +72,9 @@ impl Exponential {
     /// The draw that begins with `word`.
     #[inline(always)]
     fn begin(self, word: u64, random: &mut Generator) -> f64 {
-        let (layer, next) = self.0.layer(word);
-        // From [1, 2) to (0, 1).
-        let x = (f64::from_bits(word >> 12 | 0x3ff0 << 48) - (1.0 - f64::EPSILON / 2.0)) * layer;
-        if x < next { x } else { go_on(sample_again(Exp1, word, random.clone()), random) }
+        let (width, next) = self.layers.layer(word);
+        let x = (f64::from_bits(word >> 12 | L::EXPONENT << 52) - L::OFFSET) * width;
+        if x.abs() < next { x } else { go_on(sample_again(self.law, word, random.clone()), random) }
     }
 }
 
@@ -145,7 +148,7 @@ mod tests {
     fn every_number_is_that_of_rand_distr() {
         let mut one = Streams::new(5, 0).stream(Purpose(3), 1).draw(0);
         let mut other = one.clone();
-        let (normal, exponential) = (Normal::ready(), Exponential::ready());
+        let (normal, exponential) = (Quick::new(StandardNormal), Quick::new(Exp1));
         for _ in 0..DRAWS {
             let theirs: f64 = StandardNormal.sample(&mut other);
             assert_eq!(normal.sample(&mut one).to_bits(), theirs.to_bits());
@@ -162,17 +165,17 @@ mod tests {
         let generator = Streams::new(6, 0).stream(Purpose(3), 1).draw(0);
         for layer in 0..256 {
             let share = |ziggurat: &Ziggurat| ziggurat.edges[layer + 1] / ziggurat.edges[layer] * WIDTH as f64;
-            let (one, two) = (share(&EXPONENTIAL) as u64, share(&NORMAL) as u64 / 2);
+            let (one, two) = (share(Exp1::layers()) as u64, share(StandardNormal::layers()) as u64 / 2);
             let near = [one, WIDTH / 2 - two, WIDTH / 2 + two].into_iter().flat_map(|at| at.saturating_sub(3)..at + 3);
             for at in near.chain([0, 1, WIDTH / 2, WIDTH - 1]).filter(|&at| at < WIDTH) {
                 let word = at << 12 | layer as u64;
-                let normal = Normal::ready().begin(word, &mut generator.clone());
+                let normal = Quick::new(StandardNormal).begin(word, &mut generator.clone());
                 assert_eq!(
                     normal.to_bits(),
                     sample_again(StandardNormal, word, generator.clone()).0.to_bits(),
                     "{word}"
                 );
-                let exponential = Exponential::ready().begin(word, &mut generator.clone());
+                let exponential = Quick::new(Exp1).begin(word, &mut generator.clone());
                 assert_eq!(exponential.to_bits(), sample_again(Exp1, word, generator.clone()).0.to_bits(), "{word}");
             }
         }

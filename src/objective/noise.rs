@@ -3,9 +3,9 @@
 use super::Objective;
 use crate::catalogue::{Entry, entry};
 use crate::error::{Error, Result};
-use crate::kernel::{Generator, Normal};
+use crate::kernel::{Generator, Quick};
 use crate::units::{Count, NonNegative};
-use rand_distr::{Distribution, Uniform};
+use rand_distr::{Distribution, StandardNormal, Uniform};
 use serde::{Deserialize, Serialize};
 
 /// Gradient noise, as a scenario names it.
@@ -78,7 +78,7 @@ const MAX_BATCH: u64 = 10_000_000;
 
 /// g ← g + (`additive` + `multiplicative` · g) · N(0, 1) in every coordinate.
 fn disturb(gradient: &mut [f64], additive: f64, multiplicative: f64, mut random: Generator) {
-    let normal = Normal::ready();
+    let normal = Quick::new(StandardNormal);
     for g in gradient {
         let standard = normal.sample(&mut random);
         *g += (additive + multiplicative * *g) * standard;
