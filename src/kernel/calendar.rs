@@ -9,6 +9,10 @@ use std::collections::BinaryHeap;
 const PER_DAY: u32 = 32;
 /// A day of so many events is too long.
 const TOO_MANY: usize = 16 * PER_DAY as usize;
+/// So many events are shown at a time, of a day on which everything happens, …
+const SHOWN: usize = 64;
+/// … when there are no more than these to come before them.
+const HARDLY_ANY: usize = 8;
 /// So many events fill four lines of the cache, together with the number of the sheet that comes next.
 const PER_SHEET: usize = 15;
 const NO_SHEET: u32 = u32::MAX;
@@ -59,8 +63,8 @@ pub struct Calendar {
     void: usize,
     /// Events scheduled since the days were given their length.
     since: usize,
-    /// Whether [`Calendar::ready`] was filled since this was last asked for.
-    is_fresh: bool,
+    /// How many of those that are ready were not shown yet: the last to come.
+    unseen: usize,
 }
 
 impl Calendar {
@@ -81,7 +85,7 @@ impl Calendar {
             entered: 0,
             void: 0,
             since: 0,
-            is_fresh: false,
+            unseen: 0,
         }
     }
 
@@ -148,13 +152,15 @@ impl Calendar {
         }
     }
 
-    /// Removes the entry of what [`Calendar::first`] has just given, without which its key is as it was: it is to be scheduled again, or cancelled.
+    /// Removes what [`Calendar::first`] has just given. Its key is still known by it, until it is scheduled again or
+    /// forgotten.
     #[inline]
     pub fn remove_first(&mut self) {
         match (self.ready.last(), self.late.peek()) {
             (Some(ready), Some(Reverse(late))) if late < ready => drop(self.late.pop()),
             _ => drop(self.ready.pop()),
         }
+        self.unseen = self.unseen.min(self.ready.len());
     }
 
     /// Puts in order what was scheduled for today when nothing else is left of it: cheaper than to take it from a heap.
@@ -171,7 +177,7 @@ impl Calendar {
 
     fn sort(&mut self) {
         self.ready.sort_unstable_by(|a, b| b.cmp(a));
-        self.is_fresh = true;
+        self.unseen = self.ready.len();
     }
 
     /// Forgets the event of `key` that was removed.
@@ -180,17 +186,19 @@ impl Calendar {
         self.orders[key as usize] = NOT_PENDING;
     }
 
-    /// Whether anything is ready that was not shown yet.
+    /// Whether hardly anything is ready but what was not shown yet.
     #[inline(always)]
     pub fn has_fresh(&self) -> bool {
-        self.is_fresh
+        self.unseen > 0 && self.ready.len() < self.unseen + HARDLY_ANY
     }
 
-    /// What happens next, in its order: to be shown once.
+    /// What happens next of that, in its order, each with how many come before it. It is shown once.
     #[inline(always)]
-    pub fn fresh(&mut self) -> impl Iterator<Item = &Entry> {
-        self.is_fresh = false;
-        self.ready.iter().rev()
+    pub fn fresh(&mut self) -> impl Iterator<Item = (&Entry, u64)> {
+        let shown = self.unseen.saturating_sub(SHOWN)..self.unseen;
+        self.unseen = shown.start;
+        let before = (self.ready.len() - shown.end) as u64;
+        self.ready[shown].iter().rev().zip(before..)
     }
 
     /// Enters an event of a later day on its page.
@@ -317,7 +325,7 @@ impl Calendar {
         self.sheets.clear();
         self.marks.fill(0);
         all.retain(|entry| self.orders[entry.key() as usize] == entry.order);
-        (self.free, self.entered, self.void, self.since) = (NO_SHEET, 0, 0, 0);
+        (self.free, self.entered, self.void, self.since, self.unseen) = (NO_SHEET, 0, 0, 0, 0);
         let Some(first) = all.iter().map(|entry| entry.time).min() else { return };
         let middle = all.len() / 2;
         let (_, median, _) = all.select_nth_unstable(middle);

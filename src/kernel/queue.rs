@@ -199,9 +199,7 @@ impl Queue {
             Store::Tournament(tournament) => {
                 tournament.noted().iter().zip(Tournament::AHEAD..).for_each(|(&key, before)| each(key, before));
             }
-            Store::Calendar(calendar) => {
-                calendar.fresh().zip(1..).for_each(|(entry, before)| each(entry.key(), before))
-            }
+            Store::Calendar(calendar) => calendar.fresh().for_each(|(entry, before)| each(entry.key(), before)),
         }
     }
 
